@@ -1,0 +1,94 @@
+# Everything runs in .venv, which any target makes and keeps up to date: no command needs another first.
+# The tests run against geode as it is installed there, built from src whenever src changed.
+
+VENV := .venv
+BIN := $(VENV)/bin
+LOCKED := $(VENV)/.locked
+LISTED := $(VENV)/.listed
+INSTALLED := $(VENV)/.installed
+
+# PYTHON=… chooses another interpreter; by default the first of these that is new enough.
+PYTHON ?=
+PYTHONS := $(PYTHON) python3 python3.14 python3.13 python3.12 python3.11 python
+
+SOURCES := $(shell find src -type f ! -name '*.pyc' | LC_ALL=C sort)
+PACKAGING := pyproject.toml LICENSE $(wildcard README.md)
+
+# A path in the environment would put another geode in front of the installed one.
+unexport PYTHONPATH
+unexport PYTHONHOME
+
+.DELETE_ON_ERROR:
+.PHONY: help setup demo test check format-check lint types imports mutate bench format lock always
+
+help: ## say what can be made
+	@sed -n 's/^\([a-z-]*\):.*## /\1	/p' $(firstword $(MAKEFILE_LIST)) | expand -t 10
+
+setup: $(INSTALLED) ## make or update the environment
+
+demo: $(INSTALLED) ## three runs, one for each wire, against the emulator on this machine
+	@$(BIN)/geode demo
+
+test: $(INSTALLED) ## the tests
+	@$(BIN)/pytest $(ARGS)
+
+check: format-check lint types imports ## format, lint, types, layers, then the tests
+	@$(MAKE) --no-print-directory test
+
+format-check: $(LOCKED)
+	@$(BIN)/ruff format --check .
+
+lint: $(LOCKED)
+	@$(BIN)/ruff check --quiet .
+
+types: $(INSTALLED)
+	@$(BIN)/mypy --no-error-summary
+	@$(BIN)/basedpyright
+
+imports: $(INSTALLED)
+	@$(BIN)/lint-imports --no-logo
+
+mutate: $(INSTALLED) ## change the domain in small ways and see whether its tests notice
+	@HYPOTHESIS_PROFILE=ci $(BIN)/mutmut run $(ARGS)
+	@$(BIN)/mutmut results
+
+bench: $(INSTALLED) ## measure geode
+	@$(BIN)/python bench/run.py $(ARGS)
+
+format: $(LOCKED) ## format the code and mend what ruff can mend
+	@$(BIN)/ruff check --fix --quiet . ; $(BIN)/ruff format .
+
+lock: $(LOCKED) ## resolve pyproject.toml anew into requirements.lock
+	@$(BIN)/python -m pip install -qq --disable-pip-version-check uv
+	@{ echo "# Every package of the environment, for all platforms, with hashes. Made by 'make lock' from pyproject.toml."; \
+	   $(BIN)/uv pip compile pyproject.toml --all-extras --group dev --universal --python-version 3.11 --upgrade --quiet \
+	       --generate-hashes --no-header --no-emit-index-url --no-emit-find-links; } > requirements.lock.new
+	@mv requirements.lock.new requirements.lock
+
+# The locked packages. An environment without pip, or whose interpreter is gone or too old, is made anew.
+$(LOCKED): requirements.lock
+	@if ! $(BIN)/python -c 'import sys, pip; sys.exit(sys.version_info < (3, 11))' 2>/dev/null; then \
+	    for python in $(PYTHONS); do \
+	        if "$$python" -c 'import sys, venv, ensurepip; sys.exit(sys.version_info < (3, 11))' 2>/dev/null; then found="$$python"; break; fi; \
+	    done; \
+	    if [ -z "$$found" ]; then \
+	        echo "geode needs Python 3.11 or newer with the venv module, and none of these is one: $(strip $(PYTHONS))" >&2; \
+	        echo "Install one, or name it: make PYTHON=PATH" >&2; \
+	        exit 1; \
+	    fi; \
+	    echo "making $(VENV) with $$("$$found" --version)"; \
+	    "$$found" -m venv --clear $(VENV); \
+	fi
+	@echo "installing the locked packages into $(VENV)"
+	@$(BIN)/python -m pip install -qq --disable-pip-version-check --require-hashes --requirement requirements.lock
+	@touch $@
+
+# Rewritten only when files came or went, so that a deleted file leaves the installed package too.
+$(LISTED): always | $(LOCKED)
+	@printf '%s\n' $(SOURCES) | cmp -s - $@ || printf '%s\n' $(SOURCES) > $@
+
+# The stamp has the time before the build: what is edited meanwhile is newer.
+$(INSTALLED): $(LOCKED) $(LISTED) $(SOURCES) $(PACKAGING)
+	@touch $@.new
+	@$(BIN)/python -m pip install -qq --disable-pip-version-check --no-index --no-deps --no-build-isolation --force-reinstall .
+	@mv $@.new $@

@@ -1,0 +1,70 @@
+"""geode: tool calling with large language models, in a conversation that never gets out of step.
+
+    outcome = await geode.run("Weather in Paris?", model="gpt-5.2", tools=[get_weather])
+
+The names below are loaded when they are first used: `import geode` costs next to nothing.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any, Final
+
+if TYPE_CHECKING:
+    from geode.domain.approval import Approve as Approve
+    from geode.domain.approval import Deny as Deny
+    from geode.domain.approval import Later as Later
+    from geode.domain.content import ToolResult as ToolResult
+    from geode.domain.content import ToolUseBlock as ToolUseBlock
+    from geode.domain.conversation import Conversation as Conversation
+    from geode.domain.errors import Misuse as Misuse
+    from geode.domain.loop.outcome import Answered as Answered
+    from geode.domain.loop.outcome import Exhausted as Exhausted
+    from geode.domain.loop.outcome import Failed as Failed
+    from geode.domain.loop.outcome import Outcome as Outcome
+    from geode.domain.loop.outcome import Refused as Refused
+    from geode.domain.loop.outcome import Stopped as Stopped
+    from geode.domain.loop.outcome import Suspended as Suspended
+    from geode.domain.policy import Policy as Policy
+    from geode.domain.reply import Usage as Usage
+    from geode.domain.routing import Provider as Provider
+    from geode.domain.tiers import SafetyTier as SafetyTier
+    from geode.domain.tools import ToolSpec as ToolSpec
+    from geode.entrypoints.runtime import Runtime as Runtime
+    from geode.entrypoints.runtime import run as run
+    from geode.entrypoints.runtime import session as session
+    from geode.entrypoints.tools import tool as tool
+    from geode.ports.tools import ToolContext as ToolContext
+    from geode.ports.tools import ToolError as ToolError
+    from geode.ports.tools import ToolRetry as ToolRetry
+
+__version__: Final = "0.1.0"
+
+_HOME: Final = {
+    "geode.domain.approval": ("Approve", "Deny", "Later"),
+    "geode.domain.content": ("ToolResult", "ToolUseBlock"),
+    "geode.domain.conversation": ("Conversation",),
+    "geode.domain.errors": ("Misuse",),
+    "geode.domain.loop.outcome": ("Answered", "Exhausted", "Failed", "Outcome", "Refused", "Stopped", "Suspended"),
+    "geode.domain.policy": ("Policy",),
+    "geode.domain.reply": ("Usage",),
+    "geode.domain.routing": ("Provider",),
+    "geode.domain.tiers": ("SafetyTier",),
+    "geode.domain.tools": ("ToolSpec",),
+    "geode.entrypoints.runtime": ("Runtime", "run", "session"),
+    "geode.entrypoints.tools": ("tool",),
+    "geode.ports.tools": ("ToolContext", "ToolError", "ToolRetry"),
+}
+_MODULE_OF: Final = {name: module for module, names in _HOME.items() for name in names}
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _MODULE_OF:
+        raise AttributeError(f"module 'geode' has no attribute {name!r}")
+    value = getattr(import_module(_MODULE_OF[name]), name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *_MODULE_OF})

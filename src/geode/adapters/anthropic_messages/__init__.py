@@ -1,0 +1,1 @@
+"""Anthropic Messages (`POST /v1/messages`): `wire` both ways, `stream` accumulates, `model` connects."""

@@ -1,0 +1,49 @@
+"""Connecting the Messages wire to a provider through the `anthropic` SDK."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from geode.adapters.anthropic_messages.wire import MessagesWire
+from geode.adapters.http_json.clients import headers_from_environment_off
+from geode.adapters.http_json.endpoint import Endpoint
+from geode.adapters.http_json.exchange import Exchange
+from geode.adapters.http_json.model import HttpModel
+from geode.domain.request import Capabilities
+
+if TYPE_CHECKING:
+    import httpx2
+
+CAPABILITIES = Capabilities(
+    # Wire facts A2: these models answer 400 to a forced choice.
+    auto_only_models=("claude-opus-5-5", "claude-fable-5-1", "claude-mythos-5-1"),
+    # The API version that the SDK speaks takes no sampling parameter (wire facts A5).
+    temperature=False,
+)
+
+
+def messages_model(name: str, endpoint: Endpoint, http: httpx2.AsyncClient) -> HttpModel:
+    """The adapter `name`, which speaks to `endpoint` over `http`, which stays its caller's.
+
+    Imports the SDK, which takes seconds. Everything is passed explicitly, so that the SDK takes no
+    key, address, profile or header from the environment; retries are geode's.
+    """
+    import anthropic
+    import httpx2
+
+    client = anthropic.AsyncAnthropic(
+        api_key=endpoint.api_key,
+        base_url=endpoint.base_url,
+        http_client=http,
+        max_retries=0,
+        timeout=600.0,
+        webhook_key="",
+        open_telemetry=False,
+        default_headers={
+            **headers_from_environment_off("ANTHROPIC_CUSTOM_HEADERS", anthropic.omit),
+            "Authorization": f"Bearer {endpoint.api_key}",
+            "Content-Type": "application/json",
+        },
+    )
+    errors = (anthropic.APIError, httpx2.HTTPError, httpx2.StreamError, OSError)
+    return HttpModel(name, CAPABILITIES, MessagesWire(), Exchange(client, "/v1/messages", endpoint, errors))

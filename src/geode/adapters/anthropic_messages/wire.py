@@ -1,0 +1,196 @@
+"""The Messages wire, both ways, as pure functions.
+
+Sources: spec sections 2 and 3; wire facts A1–A5 (requests), B1–B4 (replies), C1 (replay).
+"""
+
+from __future__ import annotations
+
+import base64
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import groupby
+from typing import Any, Final
+
+from returns.result import Failure, Result, Success
+
+from geode.adapters.anthropic_messages.stream import MessageStream
+from geode.adapters.http_json.exchange import Body
+from geode.adapters.http_json.reading import mapping, number, objects, string
+from geode.adapters.http_json.segments import Place, joined, listed, segments, tool_list
+from geode.domain.arguments import sent_input, tool_use
+from geode.domain.call_ids import sent_name
+from geode.domain.choice import Auto, Named, NoTools, Required, ToolChoice
+from geode.domain.content import Image, Opaque, Owner, Text, ToolResult, ToolUseBlock
+from geode.domain.conversation import AssistantTurn, ToolResultsTurn, Turn, UserTurn
+from geode.domain.failures import CallFailure
+from geode.domain.json_value import dump_bytes, exact_json
+from geode.domain.reply import AdapterCallResult, ReplyItem, Stop, Usage
+from geode.domain.request import AdapterCallRequest
+from geode.domain.tools import ToolSpec
+
+# The wire wants a bound on every request; every current model takes this one.
+DEFAULT_MAX_TOKENS: Final = 8192
+
+STOPS: Final[Mapping[str, Stop]] = {
+    "end_turn": Stop.END,
+    "stop_sequence": Stop.END,
+    "tool_use": Stop.TOOL_CALLS,
+    "max_tokens": Stop.MAX_TOKENS,
+    "refusal": Stop.REFUSAL,
+    "pause_turn": Stop.PAUSE,
+    "model_context_window_exceeded": Stop.CONTEXT_EXCEEDED,
+}
+
+# A role and its content blocks, encoded and joined by commas.
+Segment = tuple[str, bytes]
+
+
+class MessagesWire:
+    """See `geode.adapters.http_json.model.Wire`."""
+
+    heartbeats = frozenset({"ping"})
+
+    def encode(self, request: AdapterCallRequest, owner: Owner) -> bytes:
+        """The body of the request, the history from kept segments."""
+        return joined(_head(request), "messages", _messages(segments(request.turns, owner, "messages", encode_turn)))
+
+    def decode(self, body: Body, owner: Owner) -> Result[AdapterCallResult, CallFailure]:
+        """The neutral reply in a message object; a failure for anything else."""
+        content = body.json.get("content")
+        stop = body.json.get("stop_reason")
+        if not isinstance(content, list) or not isinstance(stop, str):
+            missing = "content" if not isinstance(content, list) else "stop_reason"
+            return Failure(CallFailure(200, "response", f"the reply has no {missing}", request_id=body.request_id))
+        return Success(
+            AdapterCallResult(
+                tuple(item for block in objects(content) for item in _item(block, owner)),
+                STOPS.get(stop, Stop.UNKNOWN),
+                _usage(body.json.get("usage")),
+                stop,
+                mapping(body.json.get("stop_details")) or None,
+                string(body.json.get("model")),
+                body.request_id,
+            )
+        )
+
+    def accumulator(self) -> MessageStream:
+        return MessageStream()
+
+
+# ---- out ---------------------------------------------------------------------------------------
+
+
+def _head(request: AdapterCallRequest) -> Iterator[tuple[str, bytes]]:
+    yield "model", dump_bytes(request.model)
+    yield "max_tokens", dump_bytes(request.limits.max_output_tokens or DEFAULT_MAX_TOKENS)
+    if request.system.strip():
+        yield "system", dump_bytes(request.system)
+    if request.tools:
+        yield "tools", tool_list(request.tools, "messages", definition)
+        yield "tool_choice", dump_bytes(choice(request.tool_choice))
+    if request.effort is not None:
+        yield "output_config", dump_bytes({"effort": request.effort})
+    if request.streamed:
+        yield "stream", b"true"
+
+
+def definition(tool: ToolSpec) -> dict[str, Any]:
+    return {"name": tool.name, "description": tool.description, "input_schema": tool.input_schema}
+
+
+def choice(value: ToolChoice) -> dict[str, Any]:
+    match value:
+        case Auto():
+            return {"type": "auto"}
+        case NoTools():
+            return {"type": "none"}
+        case Required():
+            return {"type": "any"}
+        case Named(name=name):
+            return {"type": "tool", "name": name}
+
+
+def _messages(turns: Iterable[Segment]) -> Iterator[bytes]:
+    """Neighbours of one role are one message: results come first in theirs, then whatever the user said."""
+    for role, group in groupby((turn for turn in turns if turn[1]), key=lambda turn: turn[0]):
+        yield b'{"role":"%b","content":[%b]}' % (role.encode(), b",".join(blocks for _, blocks in group))
+
+
+def encode_turn(turn: Turn, place: Place) -> Segment:
+    """The role and the blocks of a turn; no blocks for a turn that says nothing this wire takes."""
+    match turn:
+        case UserTurn():
+            return "user", listed([*_blocks(turn.items), *_hints(turn)])
+        case AssistantTurn():
+            return "assistant", b",".join(_assistant_blocks(turn, place))
+        case ToolResultsTurn():
+            results = [_result(result, id) for result, id in zip(turn.results, place.ids(), strict=True)]
+            # An error result takes text alone, so its pictures follow all results.
+            pictures = [_image(image) for result in turn.results if result.is_error for image in result.images]
+            return "user", listed([*results, *pictures, *_hints(turn)])
+
+
+def _blocks(items: Sequence[Text | Image]) -> list[dict[str, Any]]:
+    return [
+        _image(item) if isinstance(item, Image) else {"type": "text", "text": item.text}
+        for item in items
+        if isinstance(item, Image) or item.text.strip()
+    ]
+
+
+def _hints(turn: UserTurn | ToolResultsTurn) -> list[dict[str, Any]]:
+    return [{"type": "text", "text": hint.text} for hint in turn.hints if hint.text.strip()]
+
+
+def _image(image: Image) -> dict[str, Any]:
+    data = base64.b64encode(image.data).decode()
+    return {"type": "image", "source": {"type": "base64", "media_type": image.media_type, "data": data}}
+
+
+def _assistant_blocks(turn: AssistantTurn, place: Place) -> Iterator[bytes]:
+    ids = iter(place.ids())
+    for item in turn.items:
+        match item:
+            case Text(text=text):
+                if text.strip():
+                    yield dump_bytes({"type": "text", "text": text})
+            case ToolUseBlock():
+                name = sent_name(item.name)
+                yield dump_bytes({"type": "tool_use", "id": next(ids), "name": name, "input": sent_input(item)})
+            case Opaque():
+                if item.owner == place.owner:
+                    yield item.json_text.encode()
+
+
+def _result(result: ToolResult, id: str) -> dict[str, Any]:
+    block: dict[str, Any] = {"type": "tool_result", "tool_use_id": id}
+    if result.is_error:
+        return {**block, "content": result.text or result.kind, "is_error": True}
+    if result.images:
+        return {**block, "content": _blocks(result.content)}
+    return {**block, "content": result.text or result.kind}
+
+
+# ---- in ----------------------------------------------------------------------------------------
+
+
+def _item(block: Mapping[str, Any], owner: Owner) -> Iterator[ReplyItem]:
+    """The neutral item in a content block. An empty text is dropped: the server sends it and never takes it back."""
+    kind = block.get("type")
+    match kind:
+        case "text":
+            if isinstance(text := block.get("text"), str) and text:
+                yield Text(text)
+        case "tool_use":
+            yield tool_use(string(block.get("id")), string(block.get("name")), block.get("input"))
+        case _:
+            yield Opaque(owner, string(kind), exact_json(block))
+
+
+def _usage(raw: object) -> Usage:
+    """The whole input counts: this wire's `input_tokens` leaves out what came from or went to the cache."""
+    usage = mapping(raw)
+    cached = number(usage.get("cache_read_input_tokens"))
+    written = number(usage.get("cache_creation_input_tokens"))
+    thought = number(mapping(usage.get("output_tokens_details")).get("thinking_tokens"))
+    fresh = number(usage.get("input_tokens"))
+    return Usage(fresh + cached + written, number(usage.get("output_tokens")), None, cached, thought)

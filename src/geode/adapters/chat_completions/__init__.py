@@ -1,0 +1,1 @@
+"""Chat Completions (`POST /chat/completions`) and its dialects: `wire` both ways, `stream` accumulates, `model` connects."""

@@ -1,0 +1,28 @@
+"""What tells the servers of the Chat wire apart, as data (spec section 2; wire facts A1, A4, A5, C3–C5)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Final
+
+from geode.domain.routing import DialectName
+
+
+@dataclass(frozen=True, slots=True)
+class Dialect:
+    """`max_tokens` is the name of the output bound, `effort` the path of the effort field, `usage_option` whether
+    usage in a stream has to be asked for (servers that do not know the option refuse it)."""
+
+    name: DialectName
+    max_tokens: str = "max_tokens"
+    effort: tuple[str, ...] = ("reasoning_effort",)
+    usage_option: bool = True
+
+
+DIALECTS: Final[Mapping[DialectName, Dialect]] = {
+    "openai": Dialect("openai", max_tokens="max_completion_tokens"),
+    "openrouter": Dialect("openrouter", effort=("reasoning", "effort")),
+    "glm": Dialect("glm", usage_option=False),
+    "generic": Dialect("generic"),
+}

@@ -1,0 +1,108 @@
+"""Putting the chunks of a Chat stream together to the completion they stand for (wire facts D3).
+
+Servers disagree about calls: indexes are missing or all zero, ids are missing or repeated, names come
+twice, arguments come as an object. So a fragment belongs to the call at its index, unless it brings
+an id or a name that the call does not have: then it begins a new one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from geode.adapters.http_json.reading import mapping, objects, string
+from geode.domain.json_value import dump_json
+from geode.ports.model import CallPart, Delta, TextPart, ThinkingPart
+
+
+@dataclass(slots=True)
+class _Call:
+    index: int | None
+    id: str = ""
+    name: str = ""
+    pieces: list[str] = field(default_factory=list[str])
+
+
+class ChatStream:
+    """See `geode.adapters.http_json.model.Accumulator`. The reply is complete with its finish reason; usage may follow."""
+
+    def __init__(self) -> None:
+        self.complete = self.over = False
+        self._top: dict[str, Any] = {}
+        self._finish = ""
+        self._texts: dict[str, list[str]] = {}
+        self._parts: list[Any] = []
+        self._details: list[Any] = []
+        self._calls: list[_Call] = []
+
+    def feed(self, event: Mapping[str, Any]) -> Iterator[Delta]:
+        if event.get("error"):
+            self._top, self.complete, self.over = {"error": event["error"]}, True, True
+            return
+        self._top.update({name: value for name, value in event.items() if name != "choices" and value is not None})
+        for choice in objects(event.get("choices")):
+            if choice.get("index") in (0, None):
+                yield from self._grow(mapping(choice.get("delta")) or mapping(choice.get("message")))
+                if choice.get("error"):
+                    self._top, self.complete, self.over = {"error": choice["error"]}, True, True
+                elif finish := string(choice.get("finish_reason")):
+                    self._finish, self.complete = finish, True
+
+    def body(self) -> Mapping[str, Any]:
+        """The completion; a call's arguments are the text of its fragments."""
+        if self._top.get("error"):
+            return self._top
+        message: dict[str, Any] = {name: "".join(pieces) for name, pieces in self._texts.items()}
+        if self._parts:
+            message["content"] = self._parts
+        if self._details:
+            message["reasoning_details"] = self._details
+        if self._calls:
+            message["tool_calls"] = [
+                {"id": call.id, "function": {"name": call.name, "arguments": "".join(call.pieces)}} for call in self._calls
+            ]
+        return {**self._top, "choices": [{"message": message, "finish_reason": self._finish}]}
+
+    def _grow(self, delta: Mapping[str, Any]) -> Iterator[Delta]:
+        for name, part in (
+            ("content", TextPart),
+            ("refusal", TextPart),
+            ("reasoning_content", ThinkingPart),
+            ("reasoning", ThinkingPart),
+        ):
+            if piece := string(delta.get(name)):
+                self._texts.setdefault(name, []).append(piece)
+                yield part(0, piece)
+        self._parts += objects(delta.get("content"))
+        self._details += objects(delta.get("reasoning_details"))
+        fragments = objects(delta.get("tool_calls"))
+        if legacy := mapping(delta.get("function_call")):
+            fragments = [{"index": 0, "function": legacy}]
+        for fragment in fragments:
+            yield from self._fragment(fragment)
+
+    def _fragment(self, fragment: Mapping[str, Any]) -> Iterator[Delta]:
+        function = mapping(fragment.get("function"))
+        id, name = string(fragment.get("id")), string(function.get("name"))
+        index = fragment.get("index") if isinstance(fragment.get("index"), int) else None
+        call = self._open(index, id, name)
+        call.id, call.name = call.id or id, call.name or name
+        arguments = function.get("arguments")
+        piece = dump_json(arguments) if isinstance(arguments, dict | list) else string(arguments)
+        call.pieces.append(piece)
+        yield CallPart(self._calls.index(call) + 1, call.name, piece)
+
+    def _open(self, index: int | None, id: str, name: str) -> _Call:
+        """The call that a fragment belongs to; a new one where it brings what no open call has."""
+        same_id = [call for call in self._calls if id and call.id == id]
+        at_index = [call for call in self._calls if index is not None and call.index == index]
+        found = same_id or at_index or (self._calls if index is None and not id and not name else [])
+        if found:
+            last = found[-1]
+            other_id = id and last.id and id != last.id
+            other_name = name and last.name and name != last.name
+            if same_id or not (other_id or other_name):
+                return last
+        self._calls.append(_Call(index))
+        return self._calls[-1]

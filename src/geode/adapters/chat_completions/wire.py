@@ -1,0 +1,239 @@
+"""The Chat Completions wire and its dialects, both ways, as pure functions.
+
+Sources: spec sections 2 and 3; wire facts A1–A5, B1–B4, C3–C5.
+"""
+
+from __future__ import annotations
+
+import base64
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Final
+
+from returns.result import Failure, Result, Success
+
+from geode.adapters.chat_completions.dialects import Dialect
+from geode.adapters.chat_completions.stream import ChatStream
+from geode.adapters.http_json.exchange import Body
+from geode.adapters.http_json.facts import error_in_body
+from geode.adapters.http_json.reading import amount, mapping, number, objects, string
+from geode.adapters.http_json.segments import Place, joined, listed, segments, tool_list
+from geode.domain.arguments import sent_text, tool_use
+from geode.domain.call_ids import sent_name
+from geode.domain.choice import Auto, Named, NoTools, Required, ToolChoice
+from geode.domain.content import Image, Opaque, Owner, Text, ToolResult
+from geode.domain.conversation import AssistantTurn, ToolResultsTurn, Turn, UserTurn
+from geode.domain.failures import CallFailure
+from geode.domain.json_value import dump_bytes, exact_json
+from geode.domain.reply import AdapterCallResult, ReplyItem, Stop, Usage
+from geode.domain.request import AdapterCallRequest
+from geode.domain.tools import ToolSpec
+
+STOPS: Final[Mapping[str, Stop]] = {
+    "stop": Stop.END,
+    "tool_calls": Stop.TOOL_CALLS,
+    "function_call": Stop.TOOL_CALLS,
+    "length": Stop.MAX_TOKENS,
+    "content_filter": Stop.CONTENT_FILTER,
+    "sensitive": Stop.CONTENT_FILTER,
+    "model_context_window_exceeded": Stop.CONTEXT_EXCEEDED,
+}
+# The server's side broke: in these words the finish reason is an error message.
+BROKEN: Final = frozenset({"error", "network_error"})
+# Fields of an assistant message that only their owner understands; they go back as they came.
+OPAQUE_FIELDS: Final = ("reasoning_details", "reasoning_content", "reasoning")
+_PART: Final = "part:"
+
+
+@dataclass(frozen=True, slots=True)
+class ChatWire:
+    """See `geode.adapters.http_json.model.Wire`."""
+
+    dialect: Dialect
+    heartbeats: frozenset[str] = frozenset()
+
+    def encode(self, request: AdapterCallRequest, owner: Owner) -> bytes:
+        """The body of the request, the history from kept segments."""
+        system = [{"role": "system", "content": request.system}] if request.system.strip() else []
+        history = segments(request.turns, owner, f"chat:{self.dialect.name}", encode_turn)
+        return joined(_head(request, self.dialect), "messages", [listed(system), *history])
+
+    def decode(self, body: Body, owner: Owner) -> Result[AdapterCallResult, CallFailure]:
+        """The neutral reply in a completion object; a failure for anything else."""
+        choices = objects(body.json.get("choices"))
+        if not choices:
+            return Failure(CallFailure(200, "response", "the reply has no choices", request_id=body.request_id))
+        word = string(choices[0].get("finish_reason"))
+        if choices[0].get("error") or word in BROKEN:
+            return Failure(error_in_body({"error": choices[0].get("error") or {"type": word}}, body.request_id))
+        message = mapping(choices[0].get("message"))
+        refusal = string(message.get("refusal"))
+        return Success(
+            AdapterCallResult(
+                tuple(_items(message, owner)),
+                Stop.REFUSAL if refusal else STOPS.get(word, Stop.UNKNOWN),
+                _usage(mapping(body.json.get("usage"))),
+                word,
+                {"type": "refusal", "explanation": refusal} if refusal else None,
+                string(body.json.get("provider")) or string(body.json.get("model")),
+                body.request_id,
+            )
+        )
+
+    def accumulator(self) -> ChatStream:
+        return ChatStream()
+
+
+# ---- out ---------------------------------------------------------------------------------------
+
+
+def _head(request: AdapterCallRequest, dialect: Dialect) -> Iterator[tuple[str, bytes]]:
+    yield "model", dump_bytes(request.model)
+    if request.tools:
+        yield "tools", tool_list(request.tools, "chat", definition)
+        yield "tool_choice", dump_bytes(choice(request.tool_choice))
+    if request.limits.max_output_tokens is not None:
+        yield dialect.max_tokens, dump_bytes(request.limits.max_output_tokens)
+    if request.effort is not None:
+        outer, *inner = dialect.effort
+        yield outer, dump_bytes({inner[0]: request.effort} if inner else request.effort)
+    if request.temperature is not None:
+        yield "temperature", dump_bytes(request.temperature)
+    if request.streamed:
+        yield "stream", b"true"
+        if dialect.usage_option:
+            yield "stream_options", b'{"include_usage":true}'
+
+
+def definition(tool: ToolSpec) -> dict[str, Any]:
+    function = {"name": tool.name, "description": tool.description, "parameters": tool.input_schema}
+    return {"type": "function", "function": function}
+
+
+def choice(value: ToolChoice) -> str | dict[str, Any]:
+    match value:
+        case Auto():
+            return "auto"
+        case NoTools():
+            return "none"
+        case Required():
+            return "required"
+        case Named(name=name):
+            return {"type": "function", "function": {"name": name}}
+
+
+def encode_turn(turn: Turn, place: Place) -> bytes:
+    """The messages of a turn, joined by commas; nothing for a turn that says nothing."""
+    match turn:
+        case UserTurn():
+            return listed(_user([*_parts(turn.items), *_hints(turn)]))
+        case AssistantTurn():
+            return _assistant(turn, place)
+        case ToolResultsTurn():
+            answered = list(zip(turn.results, place.ids(), strict=True))
+            tools = [_tool(result, id) for result, id in answered]
+            # This wire's tool messages hold text alone: the pictures follow all of them, labelled.
+            pictures = [part for result, id in answered if result.images for part in _labelled(result, id)]
+            return listed([*tools, *_user([*pictures, *_hints(turn)])])
+
+
+def _user(parts: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    if len(parts) == 1 and parts[0]["type"] == "text":
+        return [{"role": "user", "content": parts[0]["text"]}]
+    return [{"role": "user", "content": parts}] if parts else []
+
+
+def _parts(items: Sequence[Text | Image]) -> list[dict[str, Any]]:
+    return [
+        _image(item) if isinstance(item, Image) else {"type": "text", "text": item.text}
+        for item in items
+        if isinstance(item, Image) or item.text.strip()
+    ]
+
+
+def _hints(turn: UserTurn | ToolResultsTurn) -> list[dict[str, Any]]:
+    return [{"type": "text", "text": hint.text} for hint in turn.hints if hint.text.strip()]
+
+
+def _image(image: Image) -> dict[str, Any]:
+    url = f"data:{image.media_type};base64,{base64.b64encode(image.data).decode()}"
+    return {"type": "image_url", "image_url": {"url": url}}
+
+
+def _labelled(result: ToolResult, id: str) -> list[dict[str, Any]]:
+    return [{"type": "text", "text": f"Images of the result of {id}:"}, *map(_image, result.images)]
+
+
+def _tool(result: ToolResult, id: str) -> dict[str, Any]:
+    """The result of one call. This wire has no error flag: the text says it."""
+    stub = f"[{len(result.images)} image(s), in the message after the tool results]" if result.images else ""
+    content = "\n".join(part for part in (result.flagged_text, stub) if part)
+    return {"role": "tool", "tool_call_id": id, "content": content}
+
+
+def _assistant(turn: AssistantTurn, place: Place) -> bytes:
+    """One message; `content` is null when there are only calls. Opaque fields go to their owner alone."""
+    own = [item for item in turn.items if isinstance(item, Opaque) and item.owner == place.owner]
+    fields = [(item.kind, item.json_text.encode()) for item in own if not item.kind.startswith(_PART)]
+    content, calls = _content(turn, place.owner), list(zip(turn.calls, place.ids(), strict=True))
+    if content is None and not calls and not fields:
+        return b""
+    pairs = [("role", b'"assistant"'), ("content", dump_bytes(content) if isinstance(content, str) else content or b"null")]
+    if calls:
+        pairs.append(("tool_calls", b"[%b]" % listed(_call(call.name, sent_text(call), id) for call, id in calls)))
+    return b"{%b}" % b",".join(b'"%b":%b' % (name.encode(), value) for name, value in [*pairs, *fields])
+
+
+def _content(turn: AssistantTurn, owner: Owner) -> str | bytes | None:
+    """The text, or the list of parts where the owner's own parts stand between texts."""
+    own_parts = [
+        item for item in turn.items if isinstance(item, Opaque) and item.owner == owner and item.kind.startswith(_PART)
+    ]
+    if not own_parts:
+        return turn.text if turn.text.strip() else None
+    parts = [
+        item.json_text.encode() if isinstance(item, Opaque) else dump_bytes({"type": "text", "text": item.text})
+        for item in turn.items
+        if item in own_parts or isinstance(item, Text)
+    ]
+    return b"[%b]" % b",".join(parts)
+
+
+def _call(name: str, arguments: str, id: str) -> dict[str, Any]:
+    return {"id": id, "type": "function", "function": {"name": sent_name(name), "arguments": arguments}}
+
+
+# ---- in ----------------------------------------------------------------------------------------
+
+
+def _items(message: Mapping[str, Any], owner: Owner) -> Iterator[ReplyItem]:
+    for field in OPAQUE_FIELDS:
+        if message.get(field):
+            yield Opaque(owner, field, exact_json(message[field]))
+            break  # the later ones say the same in fewer words
+    content = message.get("content")
+    if isinstance(content, str) and content:
+        yield Text(content)
+    for part in objects(content):
+        if part.get("type") == "text":
+            yield Text(string(part.get("text")))
+        else:
+            yield Opaque(owner, f"{_PART}{string(part.get('type'))}", exact_json(part))
+    if refusal := string(message.get("refusal")):
+        yield Text(refusal)
+    for call in objects(message.get("tool_calls")):
+        function = mapping(call.get("function")) or call
+        yield tool_use(string(call.get("id")), string(function.get("name")), function.get("arguments"))
+    if legacy := mapping(message.get("function_call")):
+        yield tool_use("", string(legacy.get("name")), legacy.get("arguments"))
+
+
+def _usage(usage: Mapping[str, Any]) -> Usage:
+    """Tokens, and the charge where the server says what it charged."""
+    return Usage(
+        number(usage.get("prompt_tokens")),
+        number(usage.get("completion_tokens")),
+        amount(usage.get("cost")),
+        number(mapping(usage.get("prompt_tokens_details")).get("cached_tokens")),
+        number(mapping(usage.get("completion_tokens_details")).get("reasoning_tokens")),
+    )

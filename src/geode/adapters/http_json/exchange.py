@@ -1,0 +1,173 @@
+"""One request through an SDK's client: pre-encoded bytes out, a JSON body or raw events in."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+from collections.abc import AsyncGenerator, AsyncIterator, Callable, Mapping
+from contextlib import aclosing
+from dataclasses import dataclass
+from typing import Any, Final, Protocol
+
+import httpx2
+from returns.result import Failure, Result, Success
+
+from geode.adapters.http_json.endpoint import Endpoint
+from geode.adapters.http_json.facts import failure_of_error, failure_of_response, not_json, request_id
+from geode.adapters.http_json.json_bytes import read_object
+from geode.adapters.http_json.sse import EventSplitter
+from geode.domain.failures import CallFailure
+
+_CONNECT_SECONDS: Final = 10.0
+_DRAIN_SECONDS: Final = 0.1
+# The end mark of the Chat wire; the others end with an event of their own.
+_DONE: Final = b"[DONE]"
+
+
+class SdkClient(Protocol):
+    """The public `post` of both SDKs; with `cast_to=httpx2.Response` it gives the plain response."""
+
+    def post(self, path: str, *, cast_to: Any, content: Any, options: Any, stream: Any = False) -> Any: ...
+
+
+@dataclass(frozen=True, slots=True)
+class Body:
+    """A JSON object that came with a 200, and the provider's id of the call.
+
+    `whole`: it is not an event of a stream but all there is.
+    """
+
+    json: Mapping[str, Any]
+    request_id: str
+    whole: bool = False
+
+
+class CallBroken(Exception):
+    """Carries the facts out of the reading of a stream."""
+
+    def __init__(self, failure: CallFailure) -> None:
+        super().__init__(failure.message)
+        self.failure = failure
+
+
+@dataclass(frozen=True, slots=True)
+class Exchange:
+    """A path of one provider, reached through an SDK client made with no retries of its own.
+
+    `errors` are the exceptions that mean a failed call; anything else is a bug and passes.
+    """
+
+    client: SdkClient
+    path: str
+    endpoint: Endpoint
+    errors: tuple[type[Exception], ...]
+
+    async def whole(self, body: bytes, seconds: float) -> Result[Body, CallFailure]:
+        """The JSON body of a 200, or the facts of the failure. `seconds` bounds the silence before the answer."""
+        try:
+            response: httpx2.Response = await self.client.post(
+                self.path, cast_to=httpx2.Response, content=body, options={"timeout": _timeout(seconds)}
+            )
+        except self.errors as error:
+            return Failure(failure_of_error(error, self.endpoint))
+        json = read_object(response.content)
+        if response.status_code != 200:
+            return Failure(failure_of_response(response, response.content))
+        if json is None:
+            return Failure(not_json(response, response.content))
+        return Success(Body(json, request_id(response)))
+
+    async def events(
+        self, body: bytes, idle: float, heartbeats: frozenset[str], over: Callable[[], bool]
+    ) -> AsyncGenerator[Body, None]:
+        """The JSON objects of the event stream, as they come. Raises CallBroken.
+
+        `idle` seconds may pass between events that say something; heartbeats and comments do not
+        count, nor does the time the reader takes. `over` says, after each event, whether more can
+        come. A 200 that is no event stream is given as one whole body.
+        Close the iterator (`aclosing`): that frees the connection.
+        """
+        try:
+            response: httpx2.Response = await self.client.post(
+                self.path, cast_to=httpx2.Response, content=body, stream=True, options={"timeout": _timeout(idle)}
+            )
+            chunks = response.aiter_bytes()
+            try:
+                if "event-stream" not in response.headers.get("content-type", ""):
+                    yield await _unstreamed(response)
+                    return
+                async with aclosing(_payloads(chunks, idle, heartbeats)) as events:
+                    async for event in events:
+                        yield Body(event, request_id(response))
+                        if over():
+                            break
+                if over():
+                    await _drain(chunks)
+            finally:
+                # In this order: the other one leaves tasks of the generator behind for some turns of the loop.
+                await asyncio.shield(response.aclose())
+                await _close(chunks)
+        except TimeoutError as error:
+            message = f"{self.endpoint.base_url}: nothing came for {idle:g} s (read)"
+            facts = CallFailure(None, "stream", message, timed_out=True, way_out="Policy(idle_timeout_seconds=…)")
+            raise CallBroken(facts) from error
+        except self.errors as error:
+            raise CallBroken(failure_of_error(error, self.endpoint)) from error
+
+
+async def _payloads(
+    chunks: AsyncIterator[bytes], idle: float, heartbeats: frozenset[str]
+) -> AsyncGenerator[dict[str, Any], None]:
+    """The JSON objects in the chunks; TimeoutError after `idle` seconds without one that is no heartbeat."""
+    now = asyncio.get_running_loop().time
+    splitter, deadline = EventSplitter(), now() + idle
+    while True:
+        try:
+            async with asyncio.timeout_at(deadline):
+                chunk = await anext(chunks)
+        except StopAsyncIteration:
+            break
+        for data in splitter.feed(chunk):
+            if data == _DONE:
+                return
+            event = _event(data)
+            yield event
+            if event.get("type") not in heartbeats:
+                deadline = now() + idle
+    for data in splitter.end():
+        # The stream broke off inside this event, unless it is whole.
+        if (last := read_object(data)) is not None:
+            yield last
+
+
+def _event(data: bytes) -> dict[str, Any]:
+    event = read_object(data)
+    if event is None:
+        shown = data[:200].decode("utf-8", "replace")
+        raise CallBroken(CallFailure(200, "response", f"sent an event that is no JSON object: {shown}"))
+    return event
+
+
+async def _unstreamed(response: httpx2.Response) -> Body:
+    content = await response.aread()
+    json = read_object(content)
+    if json is None:
+        raise CallBroken(not_json(response, content))
+    return Body(json, request_id(response), whole=True)
+
+
+async def _drain(chunks: AsyncIterator[bytes]) -> None:
+    """Read what follows the last event, briefly: a connection read to its end can be used again."""
+    with contextlib.suppress(TimeoutError, httpx2.TransportError, httpx2.StreamError):
+        async with asyncio.timeout(_DRAIN_SECONDS):
+            async for _ in chunks:
+                pass
+
+
+async def _close(chunks: AsyncIterator[bytes]) -> None:
+    if isinstance(chunks, AsyncGenerator):
+        await chunks.aclose()
+
+
+def _timeout(seconds: float) -> httpx2.Timeout:
+    return httpx2.Timeout(seconds, connect=min(seconds, _CONNECT_SECONDS))

@@ -1,0 +1,116 @@
+"""Exceptions and error bodies to facts. No judgement: what a fact means is the domain's business."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping
+from typing import Any, cast
+from urllib.parse import urlsplit, urlunsplit
+
+import httpx2
+
+from geode.adapters.http_json.endpoint import Endpoint
+from geode.adapters.http_json.json_bytes import read_object
+from geode.domain.failures import CallFailure
+from geode.domain.json_value import clean_text
+from geode.domain.retry import read_retry_hint
+
+_SHOWN = 300
+
+
+def failure_of_error(error: Exception, endpoint: Endpoint) -> CallFailure:
+    """The facts in an exception of an SDK or of the HTTP client, on the way to `endpoint`.
+
+    Read from structure: an SDK's class says little (a spent quota is a RateLimitError), and one SDK
+    wraps any exception of its transport, so the cause is looked at first.
+    """
+    response = getattr(error, "response", None)
+    if isinstance(response, httpx2.Response):
+        return failure_of_response(response, response.content)
+    cause, url = error.__cause__ or error, shown_url(endpoint.base_url)
+    way_out = f"base_url comes from {endpoint.source}"
+    if isinstance(cause, httpx2.TimeoutException):
+        where = "connect" if isinstance(cause, httpx2.ConnectTimeout | httpx2.PoolTimeout) else "read"
+        message = f"{url}: no answer in time ({where})"
+        return CallFailure(
+            None, "connect", message, timed_out=True, way_out="Policy(idle_timeout_seconds=…, call_timeout_seconds=…)"
+        )
+    if isinstance(cause, httpx2.ConnectError):
+        return CallFailure(None, "connect", f"cannot connect to {url} ({_reason(cause)})", way_out=way_out)
+    return CallFailure(None, "stream", f"the connection to {url} broke ({_reason(cause)})", way_out=way_out)
+
+
+def failure_of_response(response: httpx2.Response, content: bytes) -> CallFailure:
+    """The facts in an answer that is no success."""
+    body = read_object(content)
+    kind, code, message = error_facts(body) if body is not None else ("", "", "")
+    if not message:
+        message = f"answered {_excerpt(response, content)}"
+    return CallFailure(
+        response.status_code,
+        "response",
+        f"{message} ({' '.join(part for part in (str(response.status_code), code or kind) if part)})",
+        kind,
+        code,
+        hint=read_retry_hint(response.headers, time.time()),
+        request_id=request_id(response),
+    )
+
+
+def not_json(response: httpx2.Response, content: bytes) -> CallFailure:
+    """The facts of a 200 whose body is no JSON object: a proxy's page, a wrong address, nothing."""
+    message = f"answered {response.status_code} {_excerpt(response, content)} where JSON was expected"
+    way_out = "a proxy or a wrong base_url"
+    return CallFailure(response.status_code, "response", message, request_id=request_id(response), way_out=way_out)
+
+
+def error_in_body(body: Mapping[str, Any], request: str, status: int = 200) -> CallFailure:
+    """The facts of an error object inside a 200, as a body or as an event of a stream."""
+    kind, code, message = error_facts(body)
+    shown = message or "the provider reported an error without a message"
+    return CallFailure(status, "response", f"{shown} ({code or kind or 'inside a 200'})", kind, code, request_id=request)
+
+
+def error_facts(body: Mapping[str, Any]) -> tuple[str, str, str]:
+    """(type, code, message) of an error body in any of the known envelopes.
+
+    `{error: {type, code, message}}` of the OpenAI wires, `{type: error, error: {type, message,
+    details: {error_code}}}` of Messages, `{detail: …}` of gateways, `{error: text}`, and the flat
+    event `{type: error, code, message}`.
+    """
+    error = body.get("error")
+    if isinstance(error, str):
+        return "", "", clean_text(error)
+    facts = cast("Mapping[str, Any]", error) if isinstance(error, Mapping) else body
+    details = facts.get("details")
+    inner = cast("Mapping[str, Any]", details).get("error_code") if isinstance(details, Mapping) else None
+    detail = body.get("detail")
+    message = facts.get("message") or (detail if isinstance(detail, str) else "")
+    kind = facts.get("type") if facts is not body else ""
+    return _word(kind), _word(inner or facts.get("code")), clean_text(str(message or ""))
+
+
+def shown_url(url: str) -> str:
+    """The address without credentials."""
+    parts = urlsplit(url)
+    return urlunsplit(parts._replace(netloc=parts.netloc.rpartition("@")[2], query=""))
+
+
+def request_id(response: httpx2.Response) -> str:
+    """The id under which the provider knows this call."""
+    return response.headers.get("request-id") or response.headers.get("x-request-id") or ""
+
+
+def _word(value: object) -> str:
+    return str(value) if isinstance(value, str | int) and not isinstance(value, bool) else ""
+
+
+def _excerpt(response: httpx2.Response, content: bytes) -> str:
+    kind = response.headers.get("content-type", "").partition(";")[0] or "without a content type"
+    text = " ".join(content[:_SHOWN].decode("utf-8", "replace").split())
+    return f'{kind} ("{text}")' if text else f"{kind} (empty)"
+
+
+def _reason(cause: BaseException) -> str:
+    text = str(cause)
+    return "refused" if "refused" in text.lower() else f"{type(cause).__name__}: {text}" if text else type(cause).__name__

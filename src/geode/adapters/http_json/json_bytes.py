@@ -1,0 +1,32 @@
+"""Reading JSON from the network."""
+
+from __future__ import annotations
+
+import json
+from typing import Any, cast
+
+import jiter
+
+
+def read_json(data: bytes) -> Any:
+    """The JSON value in `data`; ValueError if it is none.
+
+    jiter is fast and refuses a BOM, lone surrogates and deep nesting, which servers do send; those
+    are read by the standard library instead.
+    """
+    try:
+        return jiter.from_json(data)
+    except ValueError:
+        try:
+            return json.loads(data.removeprefix(b"\xef\xbb\xbf"))
+        except RecursionError:
+            raise ValueError("JSON is nested too deeply") from None
+
+
+def read_object(data: bytes) -> dict[str, Any] | None:
+    """The JSON object in `data`, or None if it is anything else."""
+    try:
+        value = read_json(data)
+    except ValueError:
+        return None
+    return cast("dict[str, Any]", value) if isinstance(value, dict) else None

@@ -1,0 +1,1 @@
+"""OpenAI Responses (`POST /responses`): `wire` both ways, `stream` accumulates, `model` connects."""

@@ -1,0 +1,236 @@
+"""The Responses wire, both ways, as pure functions.
+
+Nothing is stored at the server (`store: false`), so the whole history goes out each time, encrypted
+reasoning included. Sources: spec sections 2 and 3; wire facts A1–A5, B1–B4, C2.
+"""
+
+from __future__ import annotations
+
+import base64
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, Final
+
+from returns.result import Failure, Result, Success
+
+from geode.adapters.http_json.exchange import Body
+from geode.adapters.http_json.facts import error_in_body
+from geode.adapters.http_json.reading import mapping, number, objects, string
+from geode.adapters.http_json.segments import Place, joined, listed, segments, tool_list
+from geode.adapters.openai_responses.stream import ResponseStream
+from geode.domain.arguments import sent_text, tool_use
+from geode.domain.call_ids import sent_name
+from geode.domain.choice import Auto, Named, NoTools, Required, ToolChoice
+from geode.domain.content import Image, Opaque, Owner, Text, ToolResult, ToolUseBlock
+from geode.domain.conversation import AssistantTurn, ToolResultsTurn, Turn, UserTurn
+from geode.domain.failures import CallFailure
+from geode.domain.json_value import dump_bytes, exact_json
+from geode.domain.reply import AdapterCallResult, ReplyItem, Stop, Usage
+from geode.domain.request import AdapterCallRequest
+from geode.domain.tools import ToolSpec
+
+# Why a response is incomplete (wire facts B2); without a reason known here the word is passed on.
+INCOMPLETE: Final[Mapping[str, Stop]] = {
+    "max_output_tokens": Stop.MAX_TOKENS,
+    "content_filter": Stop.CONTENT_FILTER,
+    "max_messages": Stop.PAUSE,
+    "steered": Stop.PAUSE,
+}
+MIN_OUTPUT_TOKENS: Final = 16
+
+
+class ResponsesWire:
+    """See `geode.adapters.http_json.model.Wire`."""
+
+    heartbeats = frozenset({"keepalive", "ping"})
+
+    def encode(self, request: AdapterCallRequest, owner: Owner) -> bytes:
+        """The body of the request, the history from kept segments."""
+        return joined(_head(request), "input", segments(request.turns, owner, "responses", encode_turn))
+
+    def decode(self, body: Body, owner: Owner) -> Result[AdapterCallResult, CallFailure]:
+        """The neutral reply in a response object; a failure for anything else, a failed response included."""
+        output, status = body.json.get("output"), string(body.json.get("status"))
+        if not isinstance(output, list) or not status:
+            missing = "output" if not isinstance(output, list) else "status"
+            return Failure(CallFailure(200, "response", f"the reply has no {missing}", request_id=body.request_id))
+        if status == "failed":
+            return Failure(error_in_body(body.json, body.request_id))
+        items = tuple(item for entry in objects(output) for item in _items(entry, owner))
+        refusal = _refusal(objects(output))
+        stop, word = _stop(body.json, status, called=any(isinstance(item, ToolUseBlock) for item in items))
+        return Success(
+            AdapterCallResult(
+                items,
+                Stop.REFUSAL if refusal is not None else stop,
+                _usage(mapping(body.json.get("usage"))),
+                word,
+                refusal,
+                string(body.json.get("model")),
+                body.request_id,
+            )
+        )
+
+    def accumulator(self) -> ResponseStream:
+        return ResponseStream()
+
+
+# ---- out ---------------------------------------------------------------------------------------
+
+
+def _head(request: AdapterCallRequest) -> Iterator[tuple[str, bytes]]:
+    yield "model", dump_bytes(request.model)
+    yield "store", b"false"
+    yield "include", b'["reasoning.encrypted_content"]'
+    if request.system.strip():
+        yield "instructions", dump_bytes(request.system)
+    if request.tools:
+        yield "tools", tool_list(request.tools, "responses", definition)
+        yield "tool_choice", dump_bytes(choice(request.tool_choice))
+        yield "parallel_tool_calls", b"true"
+    if request.limits.max_output_tokens is not None:
+        yield "max_output_tokens", dump_bytes(max(MIN_OUTPUT_TOKENS, request.limits.max_output_tokens))
+    if request.effort is not None:
+        yield "reasoning", dump_bytes({"effort": request.effort})
+    if request.temperature is not None:
+        yield "temperature", dump_bytes(request.temperature)
+    if request.streamed:
+        yield "stream", b"true"
+
+
+def definition(tool: ToolSpec) -> dict[str, Any]:
+    """A flat function. `strict` is said plainly: left out, the server would try to be strict by itself."""
+    return {
+        "type": "function",
+        "name": tool.name,
+        "description": tool.description,
+        "parameters": tool.input_schema,
+        "strict": False,
+    }
+
+
+def choice(value: ToolChoice) -> str | dict[str, Any]:
+    match value:
+        case Auto():
+            return "auto"
+        case NoTools():
+            return "none"
+        case Required():
+            return "required"
+        case Named(name=name):
+            return {"type": "function", "name": name}
+
+
+def encode_turn(turn: Turn, place: Place) -> bytes:
+    """The items of a turn, joined by commas; nothing for a turn that says nothing."""
+    match turn:
+        case UserTurn():
+            return listed(_user([*_parts(turn.items), *_hints(turn)]))
+        case AssistantTurn():
+            return b",".join(_assistant(turn, place))
+        case ToolResultsTurn():
+            results = [_output(result, id) for result, id in zip(turn.results, place.ids(), strict=True)]
+            return listed([*results, *_user(_hints(turn))])
+
+
+def _user(parts: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    return [{"role": "user", "content": parts}] if parts else []
+
+
+def _parts(items: Sequence[Text | Image]) -> list[dict[str, Any]]:
+    return [
+        _image(item) if isinstance(item, Image) else {"type": "input_text", "text": item.text}
+        for item in items
+        if isinstance(item, Image) or item.text.strip()
+    ]
+
+
+def _hints(turn: UserTurn | ToolResultsTurn) -> list[dict[str, Any]]:
+    return [{"type": "input_text", "text": hint.text} for hint in turn.hints if hint.text.strip()]
+
+
+def _image(image: Image) -> dict[str, Any]:
+    url = f"data:{image.media_type};base64,{base64.b64encode(image.data).decode()}"
+    return {"type": "input_image", "image_url": url, "detail": "auto"}
+
+
+def _assistant(turn: AssistantTurn, place: Place) -> Iterator[bytes]:
+    """Items in their order, without item ids of messages and calls: the server keeps none of them."""
+    ids = iter(place.ids())
+    for item in turn.items:
+        match item:
+            case Text(text=text):
+                if text.strip():
+                    yield dump_bytes(
+                        {"type": "message", "role": "assistant", "content": [{"type": "output_text", "text": text}]}
+                    )
+            case ToolUseBlock():
+                call = {"type": "function_call", "call_id": next(ids), "name": sent_name(item.name)}
+                yield dump_bytes({**call, "arguments": sent_text(item)})
+            case Opaque():
+                if item.owner == place.owner:
+                    yield item.json_text.encode()
+
+
+def _output(result: ToolResult, id: str) -> dict[str, Any]:
+    """The result of one call. This wire has no error flag: the text says it."""
+    item: dict[str, Any] = {"type": "function_call_output", "call_id": id}
+    if result.images:
+        return {**item, "output": [*_parts((Text(result.flagged_text),)), *map(_image, result.images)]}
+    return {**item, "output": result.flagged_text}
+
+
+# ---- in ----------------------------------------------------------------------------------------
+
+
+def _items(entry: Mapping[str, Any], owner: Owner) -> Iterator[ReplyItem]:
+    """The neutral items of one output item. The pairing key is `call_id`, never the item's own id."""
+    match entry.get("type"):
+        case "message":
+            for part in objects(entry.get("content")):
+                if text := string(part.get("text")) or string(part.get("refusal")):
+                    yield Text(text)
+        case "function_call":
+            yield tool_use(string(entry.get("call_id")), string(entry.get("name")), entry.get("arguments"))
+        case "reasoning":
+            if entry.get("encrypted_content"):
+                yield Opaque(owner, "reasoning", exact_json(_replayable(entry)))
+        case kind:
+            yield Opaque(owner, string(kind), exact_json(entry))
+
+
+def _replayable(reasoning: Mapping[str, Any]) -> dict[str, Any]:
+    """What the server takes back of a reasoning item when it stored nothing: id, summary, encrypted content."""
+    summary = reasoning.get("summary")
+    return {
+        "type": "reasoning",
+        "id": reasoning.get("id"),
+        "summary": summary if isinstance(summary, list) else [],
+        "encrypted_content": reasoning.get("encrypted_content"),
+    }
+
+
+def _refusal(output: list[Mapping[str, Any]]) -> Mapping[str, Any] | None:
+    parts = (part for entry in output if entry.get("type") == "message" for part in objects(entry.get("content")))
+    return next(
+        ({"type": "refusal", "explanation": part.get("refusal")} for part in parts if part.get("type") == "refusal"), None
+    )
+
+
+def _stop(response: Mapping[str, Any], status: str, *, called: bool) -> tuple[Stop, str]:
+    """Why it stopped, and the provider's own word. This wire has no word for calls: the items say it."""
+    if status == "completed":
+        return (Stop.TOOL_CALLS if called else Stop.END), status
+    reason = string(mapping(response.get("incomplete_details")).get("reason"))
+    if status == "incomplete" and reason in INCOMPLETE:
+        return INCOMPLETE[reason], reason
+    return Stop.UNKNOWN, reason or status
+
+
+def _usage(usage: Mapping[str, Any]) -> Usage:
+    return Usage(
+        number(usage.get("input_tokens")),
+        number(usage.get("output_tokens")),
+        None,
+        number(mapping(usage.get("input_tokens_details")).get("cached_tokens")),
+        number(mapping(usage.get("output_tokens_details")).get("reasoning_tokens")),
+    )

@@ -1,0 +1,53 @@
+"""The tools of a session: name to handler, and the check of their arguments."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from geode.domain.arguments import argument_error, tool_use
+from geode.domain.content import ToolUseBlock
+from geode.domain.naming import closest
+from geode.domain.tools import ToolFacts, ToolSpec, schema_digest
+from geode.domain.verdicts import Invalid, Unknown, Valid, Verdict
+from geode.ports.schema import Check, SchemaValidator
+from geode.ports.tools import Tool
+
+
+@dataclass(frozen=True, slots=True)
+class Catalog:
+    """An immutable set of tools. Each schema is compiled once, when its tool is first called."""
+
+    tools: Mapping[str, Tool]
+    validator: SchemaValidator
+    specs: tuple[ToolSpec, ...]
+    facts: Mapping[str, ToolFacts]
+    _checks: dict[str, Check] = field(default_factory=dict[str, Check], repr=False, compare=False)
+
+    @staticmethod
+    def of(tools: Sequence[Tool], validator: SchemaValidator) -> Catalog:
+        """The catalogue of `tools`, whose names are distinct."""
+        facts = {tool.spec.name: ToolFacts(tool.tier, schema_digest(tool.spec), tool.timeout_seconds) for tool in tools}
+        return Catalog({tool.spec.name: tool for tool in tools}, validator, tuple(tool.spec for tool in tools), facts)
+
+    def check(self, call: ToolUseBlock) -> Verdict:
+        """Whether the call names a tool and its arguments fit that tool's schema."""
+        tool = self.tools.get(call.name)
+        if tool is None:
+            return Unknown(closest(call.name, self.tools))
+        broken = argument_error(call)
+        if broken is not None:
+            return Invalid((broken,))
+        errors = self._check_of(tool)(call.input)
+        return Invalid(errors) if errors else Valid()
+
+    def check_arguments(self, call_id: str, name: str, arguments: Mapping[str, Any]) -> Verdict:
+        """`check` for arguments that a person put in the place of the model's."""
+        return self.check(tool_use(call_id, name, arguments))
+
+    def _check_of(self, tool: Tool) -> Check:
+        name = tool.spec.name
+        if name not in self._checks:
+            self._checks[name] = self.validator.compile(tool.spec.input_schema)
+        return self._checks[name]

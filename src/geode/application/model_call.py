@@ -1,0 +1,123 @@
+"""One model call: negotiated, bounded in time, its deltas handed on, its calls checked."""
+
+from __future__ import annotations
+
+import asyncio
+from dataclasses import dataclass, replace
+
+from returns.result import Result
+
+from geode.application.announcer import Announcer
+from geode.application.catalog import Catalog
+from geode.domain.choice import Named, ToolChoice, choice_word
+from geode.domain.failures import CallFailure
+from geode.domain.loop.actions import CallModel
+from geode.domain.loop.inputs import CallRefused, Input, ModelFailed, ModelReplied
+from geode.domain.loop.state import State
+from geode.domain.reply import AdapterCallResult
+from geode.domain.request import AdapterCallRequest, Limits, negotiate
+from geode.ports import events
+from geode.ports.clock import Clock
+from geode.ports.model import CallPart, Delta, ModelAdapter, TextPart, ThinkingPart
+
+
+@dataclass(frozen=True, slots=True)
+class Asking:
+    """What every request of a session has in common."""
+
+    adapter: ModelAdapter
+    model: str
+    system: str = ""
+    effort: str | None = None
+    temperature: float | None = None
+
+    def request(self, state: State, call: CallModel, catalog: Catalog, *, streamed: bool) -> AdapterCallRequest:
+        """The request for the pending call."""
+        limits = Limits(call.max_output_tokens, call.timeout_seconds, state.policy.idle_timeout_seconds)
+        return AdapterCallRequest(
+            self.model,
+            state.closed,
+            self.system,
+            catalog.specs,
+            call.tool_choice,
+            limits,
+            self.effort,
+            self.temperature,
+            streamed,
+        )
+
+
+class ModelCall:
+    """Performs the model calls of one run."""
+
+    def __init__(self, asking: Asking, catalog: Catalog, clock: Clock, announcer: Announcer) -> None:
+        self._asking, self._catalog, self._clock, self._announcer = asking, catalog, clock, announcer
+        self._shown = False
+
+    async def perform(self, state: State, call: CallModel) -> Input:
+        """What came of the call. Nothing leaves when the adapter cannot carry the request."""
+        adapter = self._asking.adapter
+        self._announcer.at(call)
+        request = self._asking.request(state, call, self._catalog, streamed=self._announcer.streamed)
+        negotiated = negotiate(adapter.name, request, adapter.capabilities)
+        refused = negotiated.swap().value_or(None)
+        if refused is not None:
+            return CallRefused(self._clock.now(), refused)
+        await self._announcer.tell(
+            events.ModelCalled,
+            adapter=adapter.name,
+            model=self._asking.model,
+            tool_choice=_shown(call.tool_choice),
+            wrap_up=call.wrap_up is not None,
+        )
+        answer = await self._within_deadline(negotiated.unwrap(), call)
+        failure = answer.swap().value_or(None)
+        if failure is not None:
+            facts = replace(failure, after_output=failure.after_output or self._shown)
+            return ModelFailed(self._clock.now(), facts, self._clock.jitter())
+        return await self._replied(answer.unwrap())
+
+    async def _within_deadline(self, request: AdapterCallRequest, call: CallModel) -> Result[AdapterCallResult, CallFailure]:
+        self._shown = False
+        try:
+            async with asyncio.timeout(call.timeout_seconds):
+                return await self._asking.adapter.acomplete(request, self._emit)
+        except TimeoutError:
+            return Result.from_failure(
+                CallFailure(
+                    None,
+                    "response",
+                    f"no answer within {call.timeout_seconds:g} s",
+                    timed_out=True,
+                    way_out="Policy(call_timeout_seconds=…) or Policy(max_seconds=…)",
+                )
+            )
+
+    async def _emit(self, delta: Delta) -> None:
+        match delta:
+            case TextPart(index, text):
+                self._shown = True
+                await self._announcer.tell(events.TextDelta, index=index, text=text)
+            case ThinkingPart(index, text):
+                await self._announcer.tell(events.ThinkingDelta, index=index, text=text)
+            case CallPart(index, name, arguments):
+                self._shown = True
+                await self._announcer.tell(events.CallDelta, index=index, name=name, arguments=arguments)
+
+    async def _replied(self, reply: AdapterCallResult) -> ModelReplied:
+        calls = reply.calls
+        verdicts = tuple(self._catalog.check(one) for one in calls)
+        await self._announcer.tell(
+            events.ModelReplied,
+            text=reply.text,
+            calls=calls,
+            stop=reply.stop,
+            usage=reply.usage,
+            route=reply.route,
+            request_id=reply.request_id,
+        )
+        return ModelReplied(self._clock.now(), reply, verdicts)
+
+
+def _shown(choice: ToolChoice) -> str:
+    return f"named:{choice.name}" if isinstance(choice, Named) else choice_word(choice)

@@ -1,0 +1,115 @@
+"""Performing a stage: calls run and questions wait side by side, and whatever comes first is the next input."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Mapping
+from typing import Any
+
+from geode.application.announcer import Announcer
+from geode.application.catalog import Catalog
+from geode.application.processor import ToolCallProcessor
+from geode.domain.approval import Approve, Asked, Decision, Deny, Later, Question
+from geode.domain.content import ToolResult
+from geode.domain.loop.inputs import Decided, Input, StopRequested, ToolFinished
+from geode.domain.loop.state import State
+from geode.domain.policy import Policy
+from geode.domain.rounds import as_decided
+from geode.domain.verdicts import Verdict
+from geode.ports import events
+from geode.ports.approval import Approver
+from geode.ports.clock import Clock
+
+log = logging.getLogger("geode")
+
+
+class StagePerformer:
+    """Gives the inputs of the stages of one run, as they happen.
+
+    What a stage wants started or asked is started or asked once, however often the stage changes.
+    """
+
+    def __init__(
+        self,
+        *,
+        catalog: Catalog,
+        policy: Policy,
+        deps: Any,
+        clock: Clock,
+        announcer: Announcer,
+        approver: Approver | None,
+        turn_to_ask: asyncio.Lock,
+    ) -> None:
+        self._catalog, self._clock, self._announcer = catalog, clock, announcer
+        self._approver, self._turn_to_ask = approver, turn_to_ask
+        self._inputs: asyncio.Queue[Input] = asyncio.Queue()
+        self._processor = ToolCallProcessor(
+            catalog=catalog, policy=policy, deps=deps, clock=clock, announcer=announcer, finished=self._tool_finished
+        )
+        self._begun: set[str] = set()
+        self._asking: set[asyncio.Task[None]] = set()
+
+    async def next_input(self, state: State) -> Input:
+        """Start and ask what the pending stage wants and was not yet, then wait for whatever comes first."""
+        stage, round = state.stage, state.round
+        for index, call in enumerate(round.turn.calls):
+            if call.id in stage.start and (key := f"run {call.id}") not in self._begun:
+                self._begun.add(key)
+                self._processor.start(as_decided(call, round), index, stage.timeout_seconds)
+        unasked = [call for call in round.turn.calls if call.id in stage.ask and f"ask {call.id}" not in self._begun]
+        if unasked:
+            self._begun.update(f"ask {call.id}" for call in unasked)
+            asked = (Asked(call, state.tools[call.name].tier, _reason(state, call.name)) for call in unasked)
+            task = asyncio.create_task(self._ask(Question(state.run_id, tuple(asked))))
+            self._asking.add(task)
+            task.add_done_callback(self._asking.discard)
+        return await self._inputs.get()
+
+    def request_stop(self) -> None:
+        """Make a request to stop the next input."""
+        self._inputs.put_nowait(StopRequested(self._clock.now()))
+
+    async def cancel(self) -> list[ToolFinished]:
+        """Cancel everything that runs; the results that were still in time."""
+        for task in self._asking:
+            task.cancel()
+        await self._processor.cancel()
+        left: list[Input] = []
+        while not self._inputs.empty():
+            left.append(self._inputs.get_nowait())
+        return [input for input in left if isinstance(input, ToolFinished)]
+
+    def _tool_finished(self, result: ToolResult) -> None:
+        self._inputs.put_nowait(ToolFinished(self._clock.now(), result))
+
+    async def _ask(self, question: Question) -> None:
+        await self._announcer.tell(events.ApprovalAsked, question=question)
+        decisions = await self._decisions(question)
+        for asked in question.calls:
+            self._inputs.put_nowait(decided(self._catalog, asked.call.id, asked.call.name, decisions, self._clock.now()))
+
+    async def _decisions(self, question: Question) -> Mapping[str, Decision]:
+        """The approver's answers. Nobody to ask in this process means: later; an approver that breaks denies."""
+        if self._approver is None:
+            return {}
+        try:
+            async with self._turn_to_ask:
+                return await self._approver.decide(question)
+        except Exception as error:
+            log.warning("the approver failed in run %s", question.run_id, exc_info=error)
+            await self._announcer.notice("approver_failed", f"the approver raised {type(error).__name__}: {error}")
+            return {asked.call.id: Deny("the approval could not be obtained") for asked in question.calls}
+
+
+def decided(catalog: Catalog, call_id: str, name: str, decisions: Mapping[str, Decision], at: float) -> Decided:
+    """The answer for one call as an input; edited arguments are checked again."""
+    decision = decisions.get(call_id, Later())
+    verdict: Verdict | None = None
+    if isinstance(decision, Approve) and decision.input is not None:
+        verdict = catalog.check_arguments(call_id, name, decision.input)
+    return Decided(at, call_id, decision, verdict)
+
+
+def _reason(state: State, name: str) -> str:
+    return f"{name} is {state.tools[name].tier.name}"

@@ -1,0 +1,56 @@
+"""Daemon threads for tools that block.
+
+The event loop's own executor is no place for them: the interpreter joins its threads at exit, so one
+tool that never returns would keep the process alive.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import contextvars
+import threading
+from collections.abc import Callable
+from typing import Any
+
+
+class DaemonThreads:
+    """Runs functions in daemon threads, at most `limit` alive at once; a caller waits for a free place.
+
+    A caller that is cancelled leaves its thread running; the place is free when the thread has ended.
+    """
+
+    def __init__(self, limit: int) -> None:
+        self._places = asyncio.Semaphore(limit)
+
+    async def run(self, function: Callable[[], Any], ended: Callable[[], None]) -> Any:
+        """What `function` returns or raises, run with the caller's context variables.
+
+        `ended` is called on the event loop when the thread is over, however late that is.
+        """
+        await self._places.acquire()
+        loop = asyncio.get_running_loop()
+        answer: asyncio.Future[tuple[Any, BaseException | None]] = loop.create_future()
+        context = contextvars.copy_context()
+
+        def arrived(value: Any, error: BaseException | None) -> None:
+            self._places.release()
+            ended()
+            if not answer.done():
+                answer.set_result((value, error))
+
+        def work() -> None:
+            value, error = None, None
+            try:
+                value = context.run(function)
+            except BaseException as raised:  # also SystemExit: a tool must not end the application
+                error = raised
+            # A closed loop refuses: then nobody waits any more.
+            with contextlib.suppress(RuntimeError):
+                loop.call_soon_threadsafe(arrived, value, error)
+
+        threading.Thread(target=work, name="geode-tool", daemon=True).start()
+        value, error = await answer
+        if error is not None:
+            raise error
+        return value

@@ -1,0 +1,68 @@
+"""When a run has to end, and when it should begin to conclude (spec section 6). Budgets are checked before the spend."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from geode.domain.loop.outcome import ExhaustedReason
+from geode.domain.loop.state import State
+from geode.domain.policy import Policy
+
+WRAP_UP_TEXT: Final = (
+    "The budget of this run is nearly used up. Do not call any more tools: conclude now, "
+    "with what you have found, and say what is left undone."
+)
+
+
+def exhausted(state: State) -> ExhaustedReason | None:
+    """The budget that leaves no room for another model call, if there is one."""
+    remaining = state.remaining_seconds
+    if state.counters.rounds >= state.policy.max_rounds:
+        return "max_rounds"
+    if remaining is not None and remaining <= 0:
+        return "time_budget"
+    left = tokens_left(state)
+    if left is not None and left <= 0:
+        return "token_budget"
+    return None
+
+
+def tokens_left(state: State) -> int | None:
+    """Tokens that the next call may write: the budget, less what was used, less the input it will have at least.
+
+    The next input holds the last one and the last reply.
+    """
+    if state.policy.max_total_tokens is None:
+        return None
+    return state.policy.max_total_tokens - state.counters.usage.total_tokens - state.counters.last_usage.total_tokens
+
+
+def wrap_up_cause(state: State) -> ExhaustedReason | None:
+    """The budget that is nearly used up, so that the next round has to conclude. Never in the first round."""
+    rounds, policy = state.counters.rounds, state.policy
+    if rounds == 0:
+        return None
+    if policy.max_tool_calls is not None and state.counters.tool_calls >= policy.max_tool_calls:
+        return "tool_budget"
+    if policy.max_rounds - rounds <= wrap_up_rounds(policy):
+        return "max_rounds"
+    remaining = state.remaining_seconds
+    if policy.max_seconds is not None and remaining is not None:
+        window = min(policy.wrap_up_seconds, policy.wrap_up_share_of_seconds * policy.max_seconds)
+        if remaining <= window:
+            return "time_budget"
+    return None
+
+
+def wrap_up_rounds(policy: Policy) -> int:
+    """How many rounds at the end conclude: at most a share of the budget, at least one where it is over one."""
+    if policy.max_rounds <= 1:
+        return 0
+    return max(1, min(policy.wrap_up_rounds, int(policy.max_rounds * policy.wrap_up_share_of_rounds)))
+
+
+def call_seconds(state: State) -> float:
+    """The deadline of the next model call: its own, or what is left of the run."""
+    remaining = state.remaining_seconds
+    own = state.policy.call_timeout_seconds
+    return own if remaining is None else min(own, remaining)

@@ -1,0 +1,59 @@
+"""Ids and names of calls: unique when they enter a conversation, fitting when they leave on a wire (law 2)."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection
+from dataclasses import replace
+from typing import Final, TypeVar
+
+from geode.domain.content import Opaque, Text, ToolUseBlock
+
+# The alphabet and length that all three wires accept, whoever minted the id.
+_FITS = re.compile(r"[A-Za-z0-9_-]{1,64}")
+_UNFIT = re.compile(r"[^A-Za-z0-9_-]")
+_MINTED: Final = "call_g"
+
+Item = TypeVar("Item", bound=Text | ToolUseBlock | Opaque)
+
+
+def with_unique_ids(items: tuple[Item, ...], round: int, taken: Collection[str]) -> tuple[Item, ...]:
+    """`items` with every call's id present and unused: in this reply, and among those `taken` before.
+
+    A missing id becomes one made of round and place, so the same reply always gets the same ids.
+    """
+    used: set[str] = set()
+    named: list[Item] = []
+    for place, item in enumerate(items):
+        if isinstance(item, ToolUseBlock):
+            id = _unused(item.id or f"{_MINTED}{round}_{place}", used, taken)
+            used.add(id)
+            named.append(item if id == item.id else replace(item, id=id))
+        else:
+            named.append(item)
+    return tuple(named)
+
+
+def _unused(wanted: str, used: set[str], taken: Collection[str]) -> str:
+    id, number = wanted, 2
+    while id in used or id in taken:
+        id, number = f"{wanted}_{number}", number + 1
+    return id
+
+
+def sent_id(call: ToolUseBlock, turn: int, place: int, *, own: bool) -> str:
+    """The id under which a call and its result go out.
+
+    A provider gets its own ids back. An id that another provider made, or that does not fit the
+    alphabet of the wires, goes out as one made of the turn's and the call's place.
+    """
+    if own and _FITS.fullmatch(call.id):
+        return call.id
+    return f"{_MINTED}t{turn}_{place}"
+
+
+def sent_name(name: str) -> str:
+    """The name under which a call goes out: a model may have made up one that no provider takes back."""
+    if _FITS.fullmatch(name):
+        return name
+    return _UNFIT.sub("_", name)[:64] or "unnamed"

@@ -1,0 +1,168 @@
+"""The conversation and its laws (spec section 3): every call has exactly one result, in the very next
+turn, in call order, before anything else.
+
+A `Conversation` cannot be built in breach of the laws: its constructor refuses, `repaired` mends.
+Only closed rounds are in it; an open round lives in the state of the run.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import InitVar, dataclass, field
+from typing import Any, Literal, TypeAlias
+
+from geode.domain.content import Image, Opaque, Owner, Text, ToolResult, ToolUseBlock
+from geode.domain.errors import Misuse
+from geode.domain.json_value import clean_text
+
+HintKind: TypeAlias = Literal["wrap_up"]
+# What encoders remember of a turn. It is no part of the value: not compared, not shown, not stored.
+Memo: TypeAlias = dict[Any, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Hint:
+    """Something geode tells the model: user text at the end of a turn, after all results."""
+
+    kind: HintKind
+    text: str
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "text", clean_text(self.text))
+
+
+@dataclass(frozen=True, slots=True)
+class UserTurn:
+    """What the user said."""
+
+    items: tuple[Text | Image, ...]
+    hints: tuple[Hint, ...] = ()
+    memo: Memo = field(default_factory=dict[Any, Any], init=False, repr=False, compare=False)
+
+    @property
+    def text(self) -> str:
+        return "\n".join(item.text for item in self.items if isinstance(item, Text))
+
+
+@dataclass(frozen=True, slots=True)
+class AssistantTurn:
+    """What the model said, called and thought, in the order received."""
+
+    items: tuple[Text | ToolUseBlock | Opaque, ...]
+    made_by: Owner | None = None
+    memo: Memo = field(default_factory=dict[Any, Any], init=False, repr=False, compare=False)
+
+    @property
+    def text(self) -> str:
+        return "".join(item.text for item in self.items if isinstance(item, Text))
+
+    @property
+    def calls(self) -> tuple[ToolUseBlock, ...]:
+        return tuple(item for item in self.items if isinstance(item, ToolUseBlock))
+
+
+@dataclass(frozen=True, slots=True)
+class ToolResultsTurn:
+    """The results of the turn before, in call order, then hints."""
+
+    results: tuple[ToolResult, ...]
+    hints: tuple[Hint, ...] = ()
+    memo: Memo = field(default_factory=dict[Any, Any], init=False, repr=False, compare=False)
+
+
+Turn: TypeAlias = UserTurn | AssistantTurn | ToolResultsTurn
+
+
+@dataclass(frozen=True, slots=True)
+class Repair:
+    """One thing that `Conversation.repaired` mended: what, in which turn of the input, of which call."""
+
+    kind: Literal["interrupted", "orphan_dropped", "duplicate_dropped", "reordered", "id_changed", "empty_dropped"]
+    turn: int
+    call_id: str = ""
+
+    def __str__(self) -> str:
+        return f"turn {self.turn}: {self.kind.replace('_', ' ')}{f' ({self.call_id})' if self.call_id else ''}"
+
+
+def says_nothing(turn: AssistantTurn) -> bool:
+    """Whether the turn holds neither a call, nor an opaque item, nor text that is more than blanks."""
+    return not any(not isinstance(item, Text) or item.text.strip() for item in turn.items)
+
+
+@dataclass(frozen=True, slots=True)
+class Conversation:
+    """An immutable list of turns that keeps the laws; Misuse when given one that does not.
+
+    Ids of calls are unique in the whole conversation, so every provider accepts its replay.
+    """
+
+    turns: tuple[Turn, ...] = ()
+    repairs: tuple[Repair, ...] = field(default=(), compare=False)
+    grown_from: InitVar[Conversation | None] = None
+    call_ids: frozenset[str] = field(default=frozenset(), init=False, repr=False, compare=False)
+
+    def __post_init__(self, grown_from: Conversation | None) -> None:
+        start = len(grown_from.turns) if grown_from else 0
+        seen = set(grown_from.call_ids) if grown_from else set[str]()
+        for index in range(start, len(self.turns)):
+            self._check(index, seen)
+        if self.turns and isinstance(self.turns[-1], AssistantTurn) and self.turns[-1].calls:
+            raise Misuse("open-round", f"turn {len(self.turns) - 1} calls tools and has no results; use Conversation.repaired")
+        object.__setattr__(self, "call_ids", frozenset(seen))
+
+    def _check(self, index: int, seen: set[str]) -> None:
+        turn, before = self.turns[index], self.turns[index - 1] if index else None
+        expected = [call.id for call in before.calls] if isinstance(before, AssistantTurn) else []
+        given = [result.call_id for result in turn.results] if isinstance(turn, ToolResultsTurn) else []
+        if expected != given or (isinstance(turn, ToolResultsTurn) and not given):
+            raise Misuse(
+                "unpaired", f"turn {index} must answer the calls {expected}, it answers {given}; use Conversation.repaired"
+            )
+        if isinstance(turn, AssistantTurn):
+            if says_nothing(turn):
+                raise Misuse("empty-turn", f"turn {index} is an assistant turn that says nothing; leave it out")
+            for call in turn.calls:
+                if not call.id or call.id in seen:
+                    raise Misuse("call-id", f"turn {index} has a call id that is empty or used before: {call.id!r}")
+                seen.add(call.id)
+
+    def grown(self, *turns: Turn) -> Conversation:
+        """This conversation with `turns` after it; only they are checked."""
+        return Conversation((*self.turns, *turns), self.repairs, grown_from=self)
+
+    def results(self) -> Iterator[ToolResult]:
+        """Every tool result, in order."""
+        return (result for turn in self.turns if isinstance(turn, ToolResultsTurn) for result in turn.results)
+
+    @staticmethod
+    def repaired(turns: Iterable[Turn]) -> Conversation:
+        """The conversation that `turns` should have been, with what was mended in `.repairs`.
+
+        Unanswered calls get one `interrupted` result, results without a call are dropped, results
+        are put in call order before any user text. Repairing the outcome again changes nothing.
+        """
+        from geode.domain.repair import repair
+
+        mended, repairs = repair(tuple(turns))
+        return Conversation(mended, repairs)
+
+    def dumps(self) -> str:
+        """This conversation as text, for `loads`."""
+        from geode.domain.codec import dumps
+
+        return dumps(Transcript(self.turns))
+
+    @staticmethod
+    def loads(text: str) -> Conversation:
+        """The conversation in `text`, checked and repaired by the laws. CodecError if it is none."""
+        from geode.domain.codec import loads
+
+        return Conversation.repaired(loads(Transcript, text).turns)
+
+
+@dataclass(frozen=True, slots=True)
+class Transcript:
+    """A list of turns whose laws are not checked: what a store holds."""
+
+    turns: tuple[Turn, ...] = ()

@@ -1,0 +1,174 @@
+"""How model calls fail: adapters report facts, these rules judge them (spec section 7)."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from enum import Enum
+from typing import Final, Literal, TypeAlias
+
+Phase: TypeAlias = Literal["connect", "response", "stream"]
+
+
+@dataclass(frozen=True, slots=True)
+class RetryHint:
+    """What the server said about trying again: seconds, a plain no, or something unreadable (`raw`)."""
+
+    seconds: float | None = None
+    forbidden: bool = False
+    raw: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class CallFailure:
+    """The facts of a failed call, without judgement.
+
+    `status` is the HTTP status or None; `phase` is how far the call came: nothing answered
+    (`connect`), the server said what is wrong, inside a stream too (`response`), or what it was
+    saying broke off (`stream`). `error_type` and `error_code` are the body's own fields.
+    `after_output` says that text or a call had been shown. `way_out` is what the operator may change.
+    """
+
+    status: int | None
+    phase: Phase
+    message: str
+    error_type: str = ""
+    error_code: str = ""
+    timed_out: bool = False
+    after_output: bool = False
+    hint: RetryHint = RetryHint()
+    request_id: str = ""
+    way_out: str = ""
+
+
+class FailureClass(Enum):
+    """What a failure is. The order is the order in which they are tried; the first match wins."""
+
+    BILLING = "billing"
+    STREAM_INTERRUPTED = "stream_interrupted"
+    CONTEXT_OVERFLOW = "context_overflow"
+    AUTH = "auth"
+    TIMEOUT = "timeout"
+    CONFLICT = "conflict"
+    REQUEST_FATAL = "request_fatal"
+    OTHER_CLIENT = "other_client"
+    RATE_LIMIT = "rate_limit"
+    SERVER = "server"
+    CONNECTION = "connection"
+    UNKNOWN = "unknown"
+
+
+RETRYABLE: Final = frozenset(
+    {FailureClass.TIMEOUT, FailureClass.CONFLICT, FailureClass.RATE_LIMIT, FailureClass.SERVER, FailureClass.CONNECTION}
+)
+
+# Sources: wire facts E2 (OpenAI, Anthropic, GLM and OpenRouter error tables).
+_BILLING_CODES: Final = frozenset(
+    {
+        *("insufficient_quota", "billing_hard_limit_reached", "billing_not_active", "billing_error"),
+        *("enforced_spend_limit_reached", "contract_spend_limit_reached"),
+        *("1113", "1114", "1304", "1308", "1309", "1310", "1311", "1313"),
+    }
+)
+_CONTEXT_CODES: Final = frozenset({"context_length_exceeded", "model_context_window_exceeded", "request_too_large", "1261"})
+# The status that an error would have had, for errors inside a 200 and for bodies that carry only a code.
+_STATUS_OF: Final = {
+    **dict.fromkeys(("invalid_request_error", "not_found_error", "invalid_prompt", "invalid_image"), 400),
+    **dict.fromkeys(("1210", "1211", "1212", "1213", "1214", "1215", "1220", "1222", "1301"), 400),
+    **dict.fromkeys(("authentication_error", "invalid_api_key", "permission_error"), 401),
+    **dict.fromkeys(("1000", "1001", "1002", "1003", "1004"), 401),
+    **dict.fromkeys(("rate_limit_error", "rate_limit_exceeded", "ramp_limit_exceeded", "1302", "1303", "1305"), 429),
+    **dict.fromkeys(("api_error", "server_error", "timeout_error", "overloaded_error", "overloaded"), 500),
+    **dict.fromkeys(("internal_server_error", "network_error", "1312", "1230", "1234", "500"), 500),
+}
+_PER_MINUTE = re.compile(r"\bper[- ]min(ute)?\b|\b[RT]PM\b", re.IGNORECASE)
+_LOW_CREDIT = re.compile(r"\bcredit balance is too low\b", re.IGNORECASE)
+_KEY_LIMIT = re.compile(r"^key limit exceeded\b", re.IGNORECASE)
+_TOO_LONG = re.compile(
+    r"\bprompt is too long\b|\binput length and `?max_tokens`? exceed\b"
+    r"|\bmaximum context length is\b|\bcontext window\b.*\bexceed"
+    r"|\bexceeds? (?:the|this) (?:model's )?(?:maximum context length|context window)\b",
+    re.IGNORECASE,
+)
+
+
+def classify_retry_error(failure: CallFailure) -> FailureClass:
+    """The class of a failure, read from its structure; text only by whole phrases, never by a number in it."""
+    status = effective_status(failure)
+    if is_billing_fatal(failure):
+        return FailureClass.BILLING
+    if failure.after_output:
+        return FailureClass.STREAM_INTERRUPTED
+    if _is_context_overflow(failure, status):
+        return FailureClass.CONTEXT_OVERFLOW
+    if status in (401, 403):
+        return FailureClass.AUTH
+    if status == 408 or failure.timed_out:
+        return FailureClass.TIMEOUT
+    if status == 409:
+        return FailureClass.CONFLICT
+    if status == 400:
+        return FailureClass.REQUEST_FATAL
+    if status is not None and 400 < status < 500 and status != 429:
+        return FailureClass.OTHER_CLIENT
+    if status == 429:
+        return FailureClass.RATE_LIMIT
+    if status is not None and 500 <= status < 600:
+        return FailureClass.SERVER
+    if status is None and failure.phase in ("connect", "stream"):
+        return FailureClass.CONNECTION
+    return FailureClass.UNKNOWN
+
+
+def is_billing_fatal(failure: CallFailure) -> bool:
+    """Whether the account cannot pay: ends the call and any chain. Per-minute wording wins over a quota word."""
+    if failure.status == 402 or failure.error_code == "402":
+        return True
+    if _PER_MINUTE.search(failure.message):
+        return False
+    if failure.error_code in _BILLING_CODES or failure.error_type in _BILLING_CODES:
+        return True
+    if failure.status == 400 and _LOW_CREDIT.search(failure.message):
+        return True
+    return failure.status == 403 and _KEY_LIMIT.search(failure.message) is not None
+
+
+def is_request_fatal(failure: CallFailure) -> bool:
+    """Whether the same request can only be refused again: a 400 that is neither billing nor an overflow."""
+    return classify_retry_error(failure) is FailureClass.REQUEST_FATAL
+
+
+def effective_status(failure: CallFailure) -> int | None:
+    """The HTTP status, or inside a 200 the one that the error's own code or type stands for.
+
+    A provider's code is believed before a 4xx status too: GLM answers 429 to what is no rate limit.
+    """
+    by_code = _status_of_code(failure.error_code)
+    known = by_code if by_code is not None else _STATUS_OF.get(failure.error_type)
+    if failure.status is None or failure.status < 400:
+        return known if known is not None else (None if failure.status is None or failure.phase == "stream" else failure.status)
+    if failure.status == 429 and failure.error_code in _STATUS_OF and by_code is not None:
+        return by_code
+    return failure.status
+
+
+def _status_of_code(code: str) -> int | None:
+    if code in _STATUS_OF:
+        return _STATUS_OF[code]
+    return int(code) if len(code) == 3 and code.isascii() and code.isdigit() and 400 <= int(code) < 600 else None
+
+
+def _is_context_overflow(failure: CallFailure, status: int | None) -> bool:
+    if failure.error_code in _CONTEXT_CODES or failure.error_type in _CONTEXT_CODES:
+        return True
+    # A gateway may turn the provider's 400 into a 5xx; the words stay.
+    judged = status is not None and (status in (400, 413) or 500 <= status < 600)
+    return judged and _TOO_LONG.search(failure.message) is not None
+
+
+def describe(adapter: str, failure: CallFailure, attempts: int, seconds: float) -> str:
+    """What the operator reads: who failed, how, after how many attempts, and what may be changed."""
+    request = f" ({failure.request_id})" if failure.request_id else ""
+    tried = f", {attempts} attempts in {seconds:.1f} s" if attempts > 1 else ""
+    wait = f", the server said {failure.hint.raw!r} about retrying" if failure.hint.raw else ""
+    return f"{adapter}: {failure.message}{request}{tried}{wait}{'. ' + failure.way_out if failure.way_out else ''}"

@@ -1,0 +1,11 @@
+"""The loop as a pure machine: `step(state, input)` gives the next state with exactly one pending action.
+
+What may come next follows from the pending action alone, so "where are we?" has one answer, a stored
+state can be taken up by another process, and the list of inputs is the whole run.
+
+    begin ─▶ CallModel ─ModelReplied─▶ RunStage ─ToolFinished…─▶ CallModel … ─▶ Finish
+                 │  ▲                     │  ▲
+            ModelFailed │              Decided(Later)
+                 ▼  Waited                ▼  Decided
+                Wait ─┘                Suspend
+"""

@@ -1,0 +1,58 @@
+"""What the loop wants done next. A state has exactly one of these pending."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TypeAlias
+
+from geode.domain.choice import ToolChoice
+from geode.domain.loop.outcome import Ending, ExhaustedReason
+
+
+@dataclass(frozen=True, slots=True)
+class CallModel:
+    """Ask the model. `wrap_up` names the budget that is running out when the model must conclude now."""
+
+    round: int
+    attempt: int
+    tool_choice: ToolChoice
+    wrap_up: ExhaustedReason | None
+    max_output_tokens: int | None
+    timeout_seconds: float
+
+
+@dataclass(frozen=True, slots=True)
+class RunStage:
+    """Run the calls `start` side by side and, meanwhile, ask about the calls `ask` in one question.
+
+    The action changes as answers and results come in; what has been started or asked stays so.
+    """
+
+    start: tuple[str, ...]
+    ask: tuple[str, ...]
+    timeout_seconds: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Wait:
+    """Do nothing for `seconds`, then make attempt `call.attempt`."""
+
+    seconds: float
+    call: CallModel
+
+
+@dataclass(frozen=True, slots=True)
+class Suspend:
+    """Store the state and give the run back to the caller until a person has answered for `asked`."""
+
+    asked: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Finish:
+    """The run is over."""
+
+    outcome: Ending
+
+
+Action: TypeAlias = CallModel | RunStage | Wait | Suspend | Finish

@@ -1,0 +1,42 @@
+"""Planning the next model call: whether there is one, and what the model may do in it."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from geode.domain.budget import call_seconds, exhausted, tokens_left, wrap_up_cause
+from geode.domain.choice import Auto, NoTools, ToolChoice
+from geode.domain.loop.actions import CallModel
+from geode.domain.loop.ending import exhaust
+from geode.domain.loop.outcome import ExhaustedReason
+from geode.domain.loop.state import State
+
+
+def next_call(state: State, again: CallModel | None = None) -> State:
+    """`state` with its next call pending, or finished when a budget leaves no room for one.
+
+    `again` is a call to be repeated: its round and choice stay, only its limits are drawn anew.
+    """
+    reason = exhausted(state)
+    if reason is not None:
+        return exhaust(state, reason)
+    if again is not None:
+        return replace(state, pending=replace(again, timeout_seconds=call_seconds(state)))
+    cause = wrap_up_cause(state)
+    call = CallModel(
+        state.counters.rounds + 1, 1, _choice(state, cause), cause, _output_limit(state, cause), call_seconds(state)
+    )
+    return replace(state, pending=call, counters=replace(state.counters, call_started_at=state.now))
+
+
+def _choice(state: State, cause: ExhaustedReason | None) -> ToolChoice:
+    """Auto in ordinary rounds; none to conclude, and after calls that came although the choice was none."""
+    if cause is not None or state.counters.calls_under_none:
+        return NoTools()
+    return state.first_choice if state.counters.rounds == 0 else Auto()
+
+
+def _output_limit(state: State, cause: ExhaustedReason | None) -> int | None:
+    small = state.policy.wrap_up_output_tokens if cause is not None else None
+    limits = [limit for limit in (state.policy.max_output_tokens, small, tokens_left(state)) if limit is not None]
+    return min(limits) if limits else None

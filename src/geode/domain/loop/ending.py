@@ -1,0 +1,52 @@
+"""Making the one outcome of a run."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Literal
+
+from geode.domain.conversation import AssistantTurn
+from geode.domain.failures import CallFailure
+from geode.domain.loop.actions import Finish
+from geode.domain.loop.outcome import Answered, Exhausted, ExhaustedReason, Failed, FailedReason, Refused, Stopped
+from geode.domain.loop.state import State
+from geode.domain.reply import AdapterCallResult
+
+
+def end(state: State, reason: Literal["natural", "stopped"]) -> State:
+    """The run ends by itself or by the caller."""
+    usage = state.counters.usage
+    if reason == "stopped":
+        return _finish(state, Stopped(state.said, state.closed, usage, state.run_id))
+    return _finish(state, Answered(last_words(state), state.closed, usage, state.run_id))
+
+
+def exhaust(state: State, reason: ExhaustedReason, *, concluded: bool = False) -> State:
+    """A limit ends the run: with the model's conclusion if it gave one, else with what was said so far."""
+    text = (last_words(state) if concluded else "") or state.said
+    return _finish(state, Exhausted(text, state.closed, state.counters.usage, state.run_id, reason))
+
+
+def refuse(state: State, reply: AdapterCallResult) -> State:
+    """The model declined; nothing of the refused reply is stored, its text is handed on."""
+    text = "\n".join(part for part in (state.said, reply.text) if part.strip())
+    return _finish(state, Refused(text, state.closed, state.counters.usage, state.run_id, reply.refusal))
+
+
+def fail(state: State, reason: FailedReason, why: str, failure: CallFailure | None = None) -> State:
+    """The provider failed for good."""
+    return _finish(state, Failed(state.said, state.closed, state.counters.usage, state.run_id, reason, why, failure))
+
+
+def last_words(state: State) -> str:
+    """The text of the last answer: the assistant turns at the end, which are several after a pause."""
+    texts: list[str] = []
+    for turn in reversed(state.closed.turns):
+        if not isinstance(turn, AssistantTurn):
+            break
+        texts.append(turn.text)
+    return "".join(reversed(texts))
+
+
+def _finish(state: State, outcome: Answered | Refused | Exhausted | Failed | Stopped) -> State:
+    return replace(state, pending=Finish(outcome))

@@ -1,0 +1,80 @@
+"""What the loop takes in: facts, as they happen. Each carries `at`, in epoch seconds."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TypeAlias
+
+from geode.domain.approval import Decision
+from geode.domain.content import ToolResult
+from geode.domain.failures import CallFailure
+from geode.domain.reply import AdapterCallResult
+from geode.domain.verdicts import Verdict
+
+
+@dataclass(frozen=True, slots=True)
+class ModelReplied:
+    """The model answered; one verdict per call, in call order."""
+
+    at: float
+    reply: AdapterCallResult
+    verdicts: tuple[Verdict, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class ModelFailed:
+    """The call failed; `jitter` is a draw from [0, 1) for the delay before the next attempt."""
+
+    at: float
+    failure: CallFailure
+    jitter: float
+
+
+@dataclass(frozen=True, slots=True)
+class CallRefused:
+    """The request was refused before it left, because the adapter cannot carry it."""
+
+    at: float
+    why: str
+
+
+@dataclass(frozen=True, slots=True)
+class Decided:
+    """A person answered for one call; `verdict` is about edited arguments, if there are any."""
+
+    at: float
+    call_id: str
+    decision: Decision
+    verdict: Verdict | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class ToolFinished:
+    """One call has its result."""
+
+    at: float
+    result: ToolResult
+
+
+@dataclass(frozen=True, slots=True)
+class Waited:
+    """The wait is over."""
+
+    at: float
+
+
+@dataclass(frozen=True, slots=True)
+class StopRequested:
+    """The caller wants the run to end: what runs may finish, nothing new starts."""
+
+    at: float
+
+
+@dataclass(frozen=True, slots=True)
+class Interrupted:
+    """The run was cancelled: nothing that runs will report any more."""
+
+    at: float
+
+
+Input: TypeAlias = ModelReplied | ModelFailed | CallRefused | Decided | ToolFinished | Waited | StopRequested | Interrupted

@@ -1,0 +1,104 @@
+"""How a run ends: six outcomes, a closed set of reasons (spec section 6)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Final, Literal, TypeAlias
+
+from geode.domain.content import ToolUseBlock
+from geode.domain.conversation import Conversation
+from geode.domain.errors import AuthenticationError, BillingError, ModelCallError, RequestRefused
+from geode.domain.failures import CallFailure
+from geode.domain.reply import Usage
+
+ExhaustedReason: TypeAlias = Literal[
+    "max_rounds", "time_budget", "tool_budget", "token_budget", "context_exhausted", "answer_truncated"
+]
+FailedReason: TypeAlias = Literal["billing_error", "auth_error", "request_error", "model_error"]
+
+_ERRORS: Final[Mapping[FailedReason, type[ModelCallError]]] = {
+    "billing_error": BillingError,
+    "auth_error": AuthenticationError,
+    "request_error": RequestRefused,
+    "model_error": ModelCallError,
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Answered:
+    """The model ended by itself, with `text`."""
+
+    text: str
+    conversation: Conversation
+    usage: Usage
+    run_id: str
+    reason: Literal["natural"] = "natural"
+
+
+@dataclass(frozen=True, slots=True)
+class Refused:
+    """The model declined. `details` are the provider's; `text` is what was said so far."""
+
+    text: str
+    conversation: Conversation
+    usage: Usage
+    run_id: str
+    details: Mapping[str, Any] | None = None
+    reason: Literal["model_refusal"] = "model_refusal"
+
+
+@dataclass(frozen=True, slots=True)
+class Exhausted:
+    """A limit ended the run. `text` is the model's conclusion if it gave one, else what was said so far."""
+
+    text: str
+    conversation: Conversation
+    usage: Usage
+    run_id: str
+    reason: ExhaustedReason
+
+
+@dataclass(frozen=True, slots=True)
+class Failed:
+    """The provider failed. `why` is for the operator; `error` is the exception for code that would rather raise."""
+
+    text: str
+    conversation: Conversation
+    usage: Usage
+    run_id: str
+    reason: FailedReason
+    why: str
+    failure: CallFailure | None = None
+
+    @property
+    def error(self) -> ModelCallError:
+        return _ERRORS[self.reason](self.why, self.failure)
+
+
+@dataclass(frozen=True, slots=True)
+class Stopped:
+    """The caller ended the run."""
+
+    text: str
+    conversation: Conversation
+    usage: Usage
+    run_id: str
+    reason: Literal["stopped"] = "stopped"
+
+
+@dataclass(frozen=True, slots=True)
+class Suspended:
+    """A person has yet to answer for `asked`. `snapshot` holds the open round; any process may resume it."""
+
+    text: str
+    conversation: Conversation
+    usage: Usage
+    run_id: str
+    asked: tuple[ToolUseBlock, ...]
+    snapshot: str
+    reason: Literal["suspended"] = "suspended"
+
+
+Ending: TypeAlias = Answered | Refused | Exhausted | Failed | Stopped
+Outcome: TypeAlias = Ending | Suspended

@@ -1,0 +1,41 @@
+"""Taking up a stored state: with the tools of today, at the time of today."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+
+from geode.domain.content import Owner, result
+from geode.domain.errors import Misuse
+from geode.domain.loop.actions import Suspend
+from geode.domain.loop.state import State
+from geode.domain.loop.step import advance
+from geode.domain.tools import ToolFacts
+
+
+def taken_up(state: State, owner: Owner, tools: Mapping[str, ToolFacts], now: float) -> State:
+    """`state`, suspended some time ago, with its tools bound again by name.
+
+    A tool that changed its schema or tier is asked about again: its answers and grants are void. A
+    call whose tool is gone gets a failed result. The time of waiting does not count against the budget.
+    """
+    if not isinstance(state.pending, Suspend):
+        raise Misuse("not-suspended", f"run {state.run_id} is not suspended; {type(state.pending).__name__} is pending")
+    changed = {name for name, facts in state.tools.items() if tools.get(name) != facts}
+    round = state.round
+    names = {call.id: call.name for call in round.turn.calls}
+    gone = {id: result(id, "failed", f"the tool {names[id]} is no longer there") for id in names if names[id] not in tools}
+    taken = replace(
+        state,
+        owner=owner,
+        tools=tools,
+        grants=tuple(grant for grant in state.grants if grant.tool not in changed),
+        started_at=state.started_at + max(0.0, now - state.now),
+        now=max(now, state.now),
+        open=replace(
+            round,
+            results={**gone, **round.results},
+            decisions={id: decision for id, decision in round.decisions.items() if names[id] not in changed},
+        ),
+    )
+    return advance(taken)

@@ -1,0 +1,41 @@
+"""Finding the name that was probably meant."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Final
+
+from geode.domain.errors import Misuse
+
+_SHOWN: Final = 3
+_MIN_LIKENESS: Final = 0.4
+
+
+def closest(name: str, known: Iterable[str]) -> tuple[str, ...]:
+    """At most three of `known` that look like `name`, best first; equal looks in alphabetical order."""
+    scored = sorted((-_likeness(name.lower(), other.lower()), other) for other in set(known))
+    return tuple(other for score, other in scored[:_SHOWN] if -score >= _MIN_LIKENESS)
+
+
+def refuse_unknown(what: str, given: Iterable[str], known: Iterable[str]) -> None:
+    """Misuse for the first of `given` that is not `known`, with the closest known name."""
+    names = list(known)
+    for name in given:
+        if name not in names:
+            close = closest(name, names)
+            hint = f"; did you mean {close[0]}?" if close else f". Known: {', '.join(names)}"
+            raise Misuse("unknown-name", f'{what} has no "{name}"{hint}')
+
+
+def _likeness(a: str, b: str) -> float:
+    """Shared pairs of letters (the Dice coefficient), 1.0 for equal names; a name inside the other counts as close."""
+    if a == b:
+        return 1.0
+    pairs_a, pairs_b = _pairs(a), _pairs(b)
+    shared = len(pairs_a & pairs_b)
+    alike = 2 * shared / ((len(pairs_a) + len(pairs_b)) or 1)
+    return max(alike, 0.5) if a and b and (a in b or b in a) else alike
+
+
+def _pairs(name: str) -> set[str]:
+    return {name[place : place + 2] for place in range(len(name) - 1)}

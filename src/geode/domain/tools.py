@@ -1,0 +1,66 @@
+"""What a tool is, for any provider."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from geode.domain.errors import Misuse
+from geode.domain.json_value import clean_json, clean_text
+from geode.domain.tiers import SafetyTier
+
+
+@dataclass(frozen=True, slots=True)
+class ToolSpec:
+    """Name, description and the JSON Schema of the arguments.
+
+    Raises Misuse for a blank name and for a schema that is not a JSON object of `type: "object"`
+    (NaN, Infinity and keys that are not strings included).
+    """
+
+    name: str
+    description: str
+    input_schema: Mapping[str, Any]
+    memo: dict[str, bytes] = field(default_factory=dict[str, bytes], init=False, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        if not self.name.strip():
+            raise Misuse("tool-name", "a tool has a blank name. Give it one: @tool(name=…) or ToolSpec(name, …)")
+        object.__setattr__(self, "description", clean_text(self.description))
+        object.__setattr__(self, "input_schema", _object_schema(self.name, self.input_schema))
+
+
+def _object_schema(name: str, schema: object) -> dict[str, Any]:
+    if not isinstance(schema, Mapping):
+        raise Misuse("tool-schema", f"tool {name}: input_schema must be a JSON object, got {type(schema).__name__}")
+    try:
+        cleaned: dict[str, Any] = clean_json(schema)
+    except ValueError as error:
+        raise Misuse("tool-schema", f"tool {name}: input_schema is not JSON: {error}") from None
+    kind = cleaned.get("type")
+    if kind != "object":
+        has = f"has {json.dumps(kind)}" if kind is not None else "has none"
+        wrap = 'Wrap it: {"type":"object","properties":{"items":…}}'
+        raise Misuse("tool-schema", f'tool {name}: input_schema must have type "object", {has}. {wrap}')
+    return cleaned
+
+
+@dataclass(frozen=True, slots=True)
+class ToolFacts:
+    """What the loop needs to know of a tool: no handler, so that it can be stored.
+
+    `schema_digest` lets a resumed run notice that a tool is not the one it was.
+    """
+
+    tier: SafetyTier
+    schema_digest: str
+    timeout_seconds: float | None = None
+
+
+def schema_digest(spec: ToolSpec) -> str:
+    """A short fingerprint of the input schema, equal for equal JSON."""
+    text = json.dumps(spec.input_schema, sort_keys=True, ensure_ascii=True)
+    return hashlib.sha256(text.encode()).hexdigest()[:16]

@@ -1,0 +1,347 @@
+"""The rules of Chat Completions as data: what is refused, how, and where that is known from."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from geode.entrypoints.emulator.rule import Rule
+
+RULES: Final[tuple[Rule, ...]] = (
+    Rule(
+        "chat.openai.assistant.empty_tool_calls",
+        "tool_calls: [] is invalid; omit the key.",
+        "common API error",
+        error_code="empty_array",
+        dialects=("openai",),
+    ),
+    Rule(
+        "chat.openai.assistant.null_content",
+        "content null is legal only together with tool_calls (or refusal).",
+        "https://github.com/run-llama/llama_index/issues/17921",
+        dialects=("openai",),
+    ),
+    Rule(
+        "chat.openai.max_tokens",
+        "Reasoning models refuse max_tokens; use max_completion_tokens.",
+        "https://github.com/langflow-ai/openrag/issues/398",
+        error_code="unsupported_parameter",
+        dialects=("openai",),
+    ),
+    Rule(
+        "chat.openai.messages.content_type",
+        "Content is a string or a list of parts.",
+        "request types of the openai SDK 3.57",
+        error_code="invalid_type",
+        dialects=("openai",),
+    ),
+    Rule(
+        "chat.openai.messages.null_content",
+        "Only an assistant message may be without content.",
+        "request types of the openai SDK 3.57",
+        dialects=("openai", "openrouter", "generic", "glm"),
+    ),
+    Rule(
+        "chat.openai.messages.part",
+        "Parts are text, image_url, input_audio and file for users, text and refusal for the assistant.",
+        "request types of the openai SDK 3.57",
+        error_code="invalid_value",
+        dialects=("openai",),
+    ),
+    Rule(
+        "chat.openai.messages.required",
+        "A request holds at least one message.",
+        "request types of the openai SDK 3.57",
+        error_code="missing_required_parameter",
+        dialects=("openai", "openrouter", "generic", "glm"),
+    ),
+    Rule(
+        "chat.openai.messages.role",
+        "Roles are system, developer, user, assistant, tool and function.",
+        "request types of the openai SDK 3.57",
+        error_code="invalid_value",
+        dialects=("openai", "openrouter", "generic", "glm"),
+    ),
+    Rule(
+        "chat.openai.metadata_store",
+        "metadata only with store=true.",
+        "https://github.com/QwenLM/qwen-code/issues/224",
+        dialects=("openai",),
+    ),
+    Rule(
+        "chat.openai.model.required",
+        "model is mandatory.",
+        "request types of the openai SDK 3.57",
+        error_code="missing_required_parameter",
+        dialects=("openai",),
+    ),
+    Rule(
+        "chat.openai.parallel_without_tools",
+        "parallel_tool_calls is allowed only together with tools.",
+        "https://github.com/openai/swarm/issues/30",
+        dialects=("openai",),
+    ),
+    Rule(
+        "chat.openai.response_format.additional",
+        "json_schema strict: additionalProperties:false needed.",
+        "https://github.com/simonw/llm-openai-plugin/issues/3",
+        dialects=("openai",),
+    ),
+    Rule(
+        "chat.openai.response_format.name",
+        "A schema for the answer has a name.",
+        "request types of the openai SDK 3.57",
+        error_code="missing_required_parameter",
+        dialects=("openai",),
+    ),
+    Rule(
+        "chat.openai.schema.array_items",
+        "Array without items is refused.",
+        "https://github.com/gumloop/guMCP/issues/136",
+        error_code="invalid_function_parameters",
+        dialects=("openai",),
+    ),
+    Rule(
+        "chat.openai.schema.missing_properties",
+        "A root of type object says its properties, also when not strict.",
+        "https://github.com/github/github-mcp-server/issues/1548; https://github.com/tailcallhq/forgecode/issues/1359",
+        error_code="invalid_function_parameters",
+        dialects=("openai",),
+    ),
+    Rule(
+        "chat.openai.schema.root_combinator",
+        "Root may not carry oneOf/anyOf/allOf/enum/not.",
+        "https://github.com/langchain-ai/langchainjs/issues/9804",
+        error_code="invalid_function_parameters",
+        dialects=("openai",),
+    ),
+    Rule(
+        "chat.openai.schema.root_not_object",
+        "parameters are of type object at their root.",
+        "https://github.com/langchain-ai/langchainjs/issues/9804",
+        error_code="invalid_function_parameters",
+        dialects=("openai",),
+    ),
+    Rule(
+        "chat.openai.stop_count",
+        "stop holds at most four sequences.",
+        "openai 3.57 SDK: types/chat/completion_create_params.py",
+        error_code="array_above_max_length",
+        dialects=("openai",),
+    ),
+    Rule(
+        "chat.openai.stream_options",
+        "stream_options only with stream=true.",
+        "openai 3.57 SDK: types/chat/completion_create_params.py",
+        dialects=("openai",),
+    ),
+    Rule(
+        "chat.openai.strict.additional_properties",
+        "strict: each object says additionalProperties: false.",
+        "https://github.com/bytedance/trae-agent/issues/173",
+        error_code="invalid_function_parameters",
+        dialects=("openai",),
+    ),
+    Rule(
+        "chat.openai.strict.nesting",
+        "strict: at most 10 levels of objects.",
+        (
+            "https://developers.openai.com/api/docs/guides/structured-outputs#supported-schemas ; "
+            "https://github.com/tidyverse/ellmer/issues/671"
+        ),
+        error_code="invalid_function_parameters",
+        dialects=("openai",),
+    ),
+    Rule(
+        "chat.openai.strict.oneof",
+        "strict: oneOf, allOf, not and if are not permitted.",
+        "https://github.com/langchain-ai/langchainjs/issues/9804",
+        error_code="invalid_function_parameters",
+        dialects=("openai",),
+    ),
+    Rule(
+        "chat.openai.strict.required_all",
+        "strict: each object requires all its properties.",
+        "https://github.com/kevinwatt/mysql-mcp/issues/5",
+        error_code="invalid_function_parameters",
+        dialects=("openai",),
+    ),
+    Rule(
+        "chat.openai.temperature",
+        "Reasoning models take only the default temperature.",
+        "https://github.com/johny-b/llmcomp/issues/69; https://github.com/decolua/9router/issues/560",
+        error_code="unsupported_value",
+        dialects=("openai",),
+    ),
+    Rule(
+        "chat.openai.tool.content_parts",
+        "Tool messages hold text only; an image goes into a user message after them.",
+        "https://github.com/All-Hands-AI/OpenHands/issues/7700",
+        dialects=("openai",),
+    ),
+    Rule(
+        "chat.openai.tool.duplicate",
+        "A call is answered once.",
+        "inferred from the one-to-one rule of tool messages",
+        dialects=("openai",),
+    ),
+    Rule(
+        "chat.openai.tool.id_missing",
+        "A tool message names its call.",
+        "request types of the openai SDK 3.57",
+        error_code="missing_required_parameter",
+        dialects=("openai", "openrouter", "generic", "glm"),
+    ),
+    Rule(
+        "chat.openai.tool.interleaved_user",
+        "A user message between two tool results breaks the run (so a screenshot message goes after the last tool message).",
+        "https://github.com/OpenHands/OpenHands/issues/10200",
+        dialects=("openai", "openrouter", "generic"),
+    ),
+    Rule(
+        "chat.openai.tool.orphan",
+        "role=tool must answer a preceding assistant tool_calls entry.",
+        "https://github.com/smarter-sh/smarter/issues/264",
+        dialects=("openai", "openrouter", "generic", "glm"),
+    ),
+    Rule(
+        "chat.openai.tool.unanswered",
+        (
+            "An assistant message with tool_calls must be followed by one role=tool message for each id before "
+            "any other message."
+        ),
+        "https://github.com/agno-agi/agno/issues/3105",
+        dialects=("openai", "openrouter", "generic"),
+    ),
+    Rule(
+        "chat.openai.tool.unknown_id",
+        "tool_call_id must be one of the ids of the preceding assistant message.",
+        "API behaviour",
+        dialects=("openai", "openrouter", "generic", "glm"),
+    ),
+    Rule(
+        "chat.openai.tool_calls.arguments_type",
+        "function.arguments must be a string.",
+        "SDK type chat_completion_message_function_tool_call_param.py",
+        error_code="invalid_type",
+        dialects=("openai", "openrouter", "generic", "glm"),
+    ),
+    Rule(
+        "chat.openai.tool_calls.count",
+        "messages[].tool_calls at most 128 entries.",
+        "https://github.com/openai/openai-dotnet/issues/317",
+        error_code="array_above_max_length",
+        dialects=("openai",),
+    ),
+    Rule(
+        "chat.openai.tool_calls.duplicate_id",
+        "Ids of the calls of one message are unique.",
+        "inferred; GLM says so with code 1214",
+        error_code="invalid_value",
+        dialects=("openai",),
+    ),
+    Rule(
+        "chat.openai.tool_calls.id_length",
+        "tool_calls[].id at most 64 characters (bites when replaying Gemini/Responses composite ids).",
+        "https://github.com/jin-bo/agentao/issues/321",
+        error_code="string_above_max_length",
+        dialects=("openai",),
+    ),
+    Rule(
+        "chat.openai.tool_calls.id_missing",
+        "A call in the history has an id that is not empty.",
+        "request types of the openai SDK 3.57",
+        error_code="missing_required_parameter",
+        dialects=("openai",),
+    ),
+    Rule(
+        "chat.openai.tool_calls.name_length",
+        "Names in the history follow the rule of tool names: at most 64 characters.",
+        "request types of the openai SDK 3.57",
+        error_code="string_above_max_length",
+        dialects=("openai",),
+    ),
+    Rule(
+        "chat.openai.tool_calls.name_pattern",
+        "Names in the history follow the rule of tool names.",
+        "request types of the openai SDK 3.57",
+        error_code="invalid_value",
+        dialects=("openai",),
+    ),
+    Rule(
+        "chat.openai.tool_choice.responses_shape",
+        "The flat choice of Responses is refused; Chat is nested.",
+        "request types of the openai SDK 3.57",
+        error_code="missing_required_parameter",
+        dialects=("openai",),
+    ),
+    Rule(
+        "chat.openai.tool_choice.shape",
+        "The choice is none, auto, required, or a nested named function.",
+        "request types of the openai SDK 3.57",
+        error_code="invalid_value",
+        dialects=("openai",),
+    ),
+    Rule(
+        "chat.openai.tool_choice.unknown",
+        "A named choice is one of the tools.",
+        "the same rule of Responses: https://github.com/vercel/ai/issues/18997",
+        dialects=("openai",),
+    ),
+    Rule(
+        "chat.openai.tool_choice_without_tools",
+        "tool_choice is allowed only together with tools.",
+        "https://github.com/writer/writer-framework/issues/1013",
+        dialects=("openai",),
+    ),
+    Rule(
+        "chat.openai.tools.count",
+        "tools at most 128.",
+        "https://github.com/vishalmysore/Tools4AI/issues/16",
+        error_code="array_above_max_length",
+        dialects=("openai",),
+    ),
+    Rule(
+        "chat.openai.tools.empty",
+        "tools: [] is invalid; omit it.",
+        "common API error",
+        error_code="empty_array",
+        dialects=("openai",),
+    ),
+    Rule(
+        "chat.openai.tools.name_length",
+        "function.name at most 64.",
+        "openai 3.57 SDK: types/shared_params/function_definition.py",
+        error_code="string_above_max_length",
+        dialects=("openai",),
+    ),
+    Rule(
+        "chat.openai.tools.name_pattern",
+        "function.name pattern ^[a-zA-Z0-9_-]+$.",
+        "https://github.com/brekkylab/ailoy/issues/109",
+        error_code="invalid_value",
+        dialects=("openai",),
+    ),
+    Rule(
+        "chat.openai.tools.responses_shape",
+        "Flat Responses-style tools are refused.",
+        "https://github.com/bolna-ai/bolna/issues/144",
+        error_code="missing_required_parameter",
+        dialects=("openai", "openrouter", "generic", "glm"),
+    ),
+    Rule(
+        "chat.openai.tools.type",
+        "tools is an array.",
+        "request types of the openai SDK 3.57",
+        error_code="invalid_type",
+        dialects=("openai",),
+    ),
+    Rule(
+        "chat.openai.tools_with_reasoning",
+        (
+            "gpt-5.4 and later: function tools plus reasoning_effort are refused on Chat Completions; on "
+            "gpt-5.5/5.6 even an unset effort counts, only an explicit none works."
+        ),
+        "https://github.com/BerriAI/litellm/issues/34569; https://github.com/pipecat-ai/pipecat/issues/4043",
+        dialects=("openai",),
+    ),
+)

@@ -1,0 +1,199 @@
+"""What OpenAI Responses refuses in `input`: pairing, reasoning, ids, shapes of items."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any, Final
+
+from geode.entrypoints.emulator.rule import Facts, Finding, Path, Request, fits, ident, listed, objects
+from geode.entrypoints.emulator.rules_openai import label
+
+ID_PREFIX: Final = {"function_call": "fc", "message": "msg", "reasoning": "rs"}
+OUTPUT_OF: Final = {"function_call": "function_call_output", "custom_tool_call": "custom_tool_call_output"}
+CALL_KINDS: Final = (*OUTPUT_OF, "tool_search_call")
+OUTPUT_KINDS: Final = ("function_call_output", "custom_tool_call_output")
+OUTPUT_PARTS: Final = ("input_text", "input_image", "input_file")
+
+
+def items(request: Request) -> Iterator[tuple[Path, dict[str, Any]]]:
+    """The input items with their paths; a plain string has none."""
+    return ((("input", place), item) for place, item in objects(request.get("input")))
+
+
+def kind_of(item: dict[str, Any]) -> str:
+    """An item's type; a message may leave it out."""
+    return str(item.get("type") or ("message" if "role" in item else ""))
+
+
+def by_model(item: dict[str, Any]) -> bool:
+    """Did the model make this item?"""
+    kind = kind_of(item)
+    if kind == "message":
+        return item.get("role") == "assistant"
+    return kind in ("reasoning", "compaction") or kind.endswith("_call")
+
+
+def continued(request: Request) -> bool:
+    """Does a part of the conversation live on the server, where this request does not show it?"""
+    references = any(kind_of(item) == "item_reference" for _, item in items(request))
+    return references or any(request.get(key) is not None for key in ("previous_response_id", "conversation"))
+
+
+def pairing(request: Request, _: Facts) -> Iterator[Finding]:
+    """Calls and outputs, one to one, by call id; an id may be used again once it is answered."""
+    opened: dict[str, tuple[Path, str]] = {}
+    for path, item in items(request):
+        kind, name = kind_of(item), ident(item.get("call_id"))
+        if kind in CALL_KINDS and item.get("call_id") is not None:
+            opened[name] = (path, kind)
+        elif kind in OUTPUT_KINDS:
+            call = opened.get(name)
+            if call is None and not continued(request):
+                text = f"No tool call found for function call output with call_id {name}."
+                yield "responses.openai.output.orphan", path, text
+            elif call is not None and OUTPUT_OF.get(call[1], kind) != kind:
+                yield "responses.openai.output.custom_vs_function", path, f"no tool output found for custom tool call {name}"
+                opened.pop(name)
+            else:
+                opened.pop(name, None)
+    for name, (path, kind) in opened.items():
+        if kind != "tool_search_call":
+            yield "responses.openai.call.unanswered", path, f"No tool output found for function call {name}."
+
+
+def reasoning(request: Request, facts: Facts) -> Iterator[Finding]:
+    """Reasoning items: their shape, what follows them, and what cannot be read back."""
+    found = list(items(request))
+    for number, (path, item) in enumerate(found):
+        if kind_of(item) != "reasoning":
+            continue
+        if not isinstance(item.get("summary"), list):
+            yield (
+                "responses.openai.reasoning.summary",
+                (*path, "summary"),
+                f"missing required parameter: {label((*path, 'summary'))}",
+            )
+        if not item.get("encrypted_content") and request.get("store") is False:
+            text = f"item {item.get('id')} not found; items are not persisted when store is false"
+            yield "responses.openai.reasoning.store_false_id", path, text
+        elif facts.signatures is not None and item.get("encrypted_content") not in facts.signatures:
+            text = f"encrypted content for item {item.get('id')} could not be verified"
+            yield "responses.openai.reasoning.encrypted_invalid", (*path, "encrypted_content"), text
+        following = found[number + 1][1] if number + 1 < len(found) else {}
+        # Recorded: an assistant message in the short form, without type and id, does not count.
+        short = following.get("role") == "assistant" and "type" not in following and "id" not in following
+        if not by_model(following) or (short and facts.dialect in ("openai", "codex")):
+            text = f"Item {item.get('id')} of type 'reasoning' was provided without its required following item."
+            yield "responses.openai.reasoning.without_following", path, text
+
+
+def lonely_items(request: Request, facts: Facts) -> Iterator[Finding]:
+    """An item that keeps its id wants the reasoning that it was made with."""
+    if continued(request):
+        return
+    reasoned = False
+    for path, item in items(request):
+        reasoned = by_model(item) and (reasoned or kind_of(item) == "reasoning")
+        if ident(item.get("id")) in facts.reasoned and not reasoned:
+            text = f"item {item['id']} was provided without its required reasoning item"
+            yield "responses.openai.item.without_reasoning", path, text
+
+
+def deepseek(request: Request, facts: Facts) -> Iterator[Finding]:
+    """DeepSeek wants the outputs right after their calls, with nothing of the model between."""
+    if facts.dialect != "generic" or not str(request.get("model")).startswith("deepseek"):
+        return
+    opened: dict[str, Path] = {}
+    for path, item in items(request):
+        kind, name = kind_of(item), ident(item.get("call_id"))
+        if kind in OUTPUT_OF:
+            opened[name] = path
+        elif kind in OUTPUT_KINDS:
+            opened.pop(name, None)
+        else:
+            for waiting, place in opened.items():
+                yield "responses.generic.deepseek_adjacent", place, f"No tool output found for tool call {waiting}."
+            opened = {}
+
+
+def ids(request: Request, _: Facts) -> Iterator[Finding]:
+    """Prefix, alphabet and length of item ids and call ids."""
+    for path, item in items(request):
+        kind, name = kind_of(item), item.get("id")
+        if name is not None:
+            where = (*path, "id")
+            if not fits(r"[A-Za-z0-9_-]+", name):
+                text = f"invalid {label(where)}: must contain only letters, numbers, underscores, or dashes"
+                yield "responses.openai.item.id_chars", where, text
+            if kind in ID_PREFIX and not str(name).startswith(ID_PREFIX[kind]):
+                text = f"invalid {label(where)}: expected an ID that begins with {ID_PREFIX[kind]}"
+                yield "responses.openai.item.id_prefix", where, text
+        if kind in (*OUTPUT_OF, *OUTPUT_KINDS):
+            where, call = (*path, "call_id"), item.get("call_id")
+            if not isinstance(call, str) or not call:
+                yield "responses.openai.call_id.missing", where, f"missing required parameter: {label(where)}"
+            elif len(call) > 64:
+                yield "responses.openai.call_id.length", where, f"invalid {label(where)}: string too long; maximum length 64"
+
+
+def shapes(request: Request, _: Facts) -> Iterator[Finding]:
+    """Types of arguments and outputs, and messages of the other wire."""
+    for path, item in items(request):
+        kind = kind_of(item)
+        if kind == "function_call" and not isinstance(item.get("arguments"), str):
+            where = (*path, "arguments")
+            yield "responses.openai.arguments.type", where, f"invalid type for {label(where)}: expected a string"
+        if kind in OUTPUT_KINDS:
+            yield from _output((*path, "output"), item.get("output"))
+        if kind == "message":
+            yield from _message(path, item)
+
+
+def _output(path: Path, output: Any) -> Iterator[Finding]:
+    parts = [part.get("type") in OUTPUT_PARTS for _, part in objects(output)]
+    if not isinstance(output, str | list) or len(parts) != len(output if isinstance(output, list) else parts) or not all(parts):
+        yield (
+            "responses.openai.output.type",
+            path,
+            f"invalid type for {label(path)}: expected a string or a list of input parts",
+        )
+
+
+def _message(path: Path, item: dict[str, Any]) -> Iterator[Finding]:
+    role = item.get("role")
+    if role not in ("user", "assistant", "system", "developer"):
+        text = f"invalid value: {role!r}. Supported values are: 'assistant', 'system', 'developer', and 'user'."
+        yield "responses.openai.message.role", (*path, "role"), text
+    for key in ("tool_calls", "tool_call_id"):
+        if key in item:
+            yield "responses.openai.message.chat_shape", (*path, key), f"unknown parameter: {label((*path, key))}"
+    content = item.get("content")
+    if not isinstance(content, str | list):
+        where = (*path, "content")
+        yield "responses.openai.message.content", where, f"invalid type for {label(where)}: expected a string or a list"
+    for number, part in objects(content):
+        kind, where = part.get("type"), (*path, "content", number, "type")
+        allowed = (
+            ("output_text", "refusal") if role == "assistant" else ("input_text", "input_image", "input_file", "input_audio")
+        )
+        if kind not in allowed:
+            text = f"invalid value: {kind!r}. Supported values are: {', '.join(allowed)}."
+            yield "responses.openai.message.part", where, text
+
+
+def presence(request: Request, _: Facts) -> Iterator[Finding]:
+    """There is something to answer, and someone to answer it."""
+    if "messages" in request:
+        yield "responses.openai.message.chat_shape", ("messages",), "unknown parameter: messages; use input"
+    if not any(request.get(key) for key in ("input", "previous_response_id", "conversation", "prompt")):
+        yield "responses.openai.input.required", ("input",), "missing required parameter: input"
+    if not isinstance(request.get("model"), str) and "prompt" not in request:
+        yield "responses.openai.model.required", ("model",), "missing required parameter: model"
+    if "input" in request and not isinstance(request["input"], str) and not isinstance(request["input"], list):
+        yield "responses.openai.input.type", ("input",), "invalid type for input: expected a string or a list"
+    for place, item in enumerate(listed(request.get("input"))):
+        if not isinstance(item, dict):
+            yield "responses.openai.input.type", ("input", place), f"invalid type for input[{place}]: expected an object"
+
+
+CHECKS: Final = (presence, pairing, reasoning, lonely_items, deepseek, ids, shapes)

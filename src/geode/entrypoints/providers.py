@@ -1,0 +1,89 @@
+"""From a route to an adapter that speaks to it."""
+
+from __future__ import annotations
+
+import asyncio
+import importlib
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from importlib.util import find_spec
+from typing import TYPE_CHECKING, Final
+from urllib.parse import urlsplit
+
+from geode.adapters.http_json.endpoint import Endpoint
+from geode.domain.errors import Misuse
+from geode.domain.routing import SHIPPED, Provider, Route
+from geode.ports.model import ModelAdapter
+
+if TYPE_CHECKING:
+    import httpx2
+
+_SDK: Final = {"messages": "anthropic", "responses": "openai", "chat": "openai"}
+# The addresses of the providers that ship may be moved by these variables, as their own SDKs allow.
+_ADDRESS_VARIABLES: Final[Mapping[str, str]] = {"anthropic-payg": "ANTHROPIC_BASE_URL", "openai-payg": "OPENAI_BASE_URL"}
+_NO_KEY: Final = "no-key"
+
+
+@dataclass(frozen=True, slots=True)
+class Connection:
+    """A route with its address and its key found."""
+
+    route: Route
+    endpoint: Endpoint
+
+
+def find_connection(route: Route) -> Connection:
+    """The connection of a route. Misuse when its SDK is not installed or its key is nowhere; nothing is opened."""
+    provider = route.provider
+    sdk = _SDK[provider.wire]
+    if find_spec(sdk) is None:
+        raise Misuse("missing-extra", f'{provider.name} needs the package {sdk}: pip install "geode[{sdk}]"')
+    variable = _ADDRESS_VARIABLES.get(provider.name, "") if provider is SHIPPED.get(provider.name) else ""
+    moved = os.environ.get(variable, "") if variable else ""
+    base_url = moved or provider.base_url
+    source = variable if moved else f'Provider("{provider.name}")'
+    return Connection(route, Endpoint(base_url, source, _key(replace(provider, base_url=base_url))))
+
+
+def _key(provider: Provider) -> str:
+    if provider.key is None:
+        return _NO_KEY
+    if not provider.key.startswith("env:"):
+        return provider.key
+    variable = provider.key.removeprefix("env:")
+    found = os.environ.get(variable, "")
+    if not found and is_loopback(provider.base_url):
+        return _NO_KEY
+    if not found:
+        raise Misuse(
+            "no-key",
+            f"{provider.name} has no key: set {variable}, or session(providers=…), or try model=ScriptedModel(…). "
+            "Looked in: process environment",
+        )
+    return found
+
+
+def is_loopback(url: str) -> bool:
+    """Whether the address is on this machine; a server there needs no key."""
+    host = urlsplit(url).hostname or ""
+    return host in ("localhost", "::1") or host.startswith("127.")
+
+
+async def connect(connection: Connection, http: httpx2.AsyncClient) -> ModelAdapter:
+    """The adapter. Its SDK is imported in a thread, since that takes seconds."""
+    provider = connection.route.provider
+    await asyncio.to_thread(importlib.import_module, _SDK[provider.wire])
+    match provider.wire:
+        case "messages":
+            from geode.adapters.anthropic_messages.model import messages_model
+
+            return messages_model(provider.name, connection.endpoint, http)
+        case "responses":
+            from geode.adapters.openai_responses.model import responses_model
+
+            return responses_model(provider.name, connection.endpoint, http)
+        case "chat":
+            from geode.adapters.chat_completions.model import chat_model
+
+            return chat_model(provider.name, connection.endpoint, http, dialect=provider.dialect)

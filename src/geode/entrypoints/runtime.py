@@ -1,0 +1,241 @@
+"""`Runtime` lends sessions that share tools, adapters and one HTTP client; `session` and `run` are the small forms."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import os
+import uuid
+from collections.abc import AsyncIterator, Sequence
+from contextlib import AsyncExitStack, asynccontextmanager
+from dataclasses import dataclass
+from types import TracebackType
+from typing import TYPE_CHECKING, Any, Protocol, Self, Unpack, cast, runtime_checkable
+
+from geode.application.agentic_loop import AgenticLoop, Prompt, Surroundings
+from geode.application.catalog import Catalog
+from geode.application.model_call import Asking
+from geode.domain.conversation import Conversation
+from geode.domain.errors import Misuse
+from geode.domain.loop.outcome import Outcome
+from geode.domain.naming import refuse_unknown
+from geode.domain.policy import Policy
+from geode.domain.routing import resolve
+from geode.entrypoints.approvers import AskEach
+from geode.entrypoints.providers import Connection, connect, find_connection
+from geode.entrypoints.settings import Settings
+from geode.ports.approval import Approver
+from geode.ports.events import Observer
+from geode.ports.model import ModelAdapter
+
+if TYPE_CHECKING:
+    import httpx2
+
+log = logging.getLogger("geode")
+
+
+@runtime_checkable
+class ChecksItsEnd(Protocol):
+    """A model that has something to say when its runtime closes: a script that was not played to its end."""
+
+    def finish(self) -> None: ...
+
+
+class _DefaultModel:
+    """The model of sessions that name none, for tests."""
+
+    value: str | ModelAdapter | None = None
+
+
+default = _DefaultModel()
+
+
+class Runtime:
+    """Everything that many sessions share. Use it as `async with`; it belongs to one event loop.
+
+    Takes what `session` takes, and `max_sessions`: how many sessions may be lent at once (others
+    wait). Whatever can be refused is refused here, before anything is opened.
+    """
+
+    def __init__(self, *, max_sessions: int | None = None, **settings: Unpack[Settings]) -> None:
+        refuse_unknown("session", settings, Settings.__annotations__)
+        self._prepared = prepare(settings)
+        self._http = settings.get("http")
+        self._places = asyncio.Semaphore(max_sessions) if max_sessions is not None else None
+        self._loop: asyncio.AbstractEventLoop | None = None
+        self._adapter: ModelAdapter | None = None
+        self._connecting = asyncio.Lock()
+        self._open = AsyncExitStack()
+
+    async def __aenter__(self) -> Self:
+        self._loop = asyncio.get_running_loop()
+        await self._open.__aenter__()
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        await self._open.__aexit__(kind, error, trace)
+        model = self._adapter
+        self._loop = self._adapter = None
+        if error is None and isinstance(model, ChecksItsEnd):
+            model.finish()
+
+    @asynccontextmanager
+    async def session(self) -> AsyncIterator[AgenticLoop]:
+        """Lend a loop that runs one run at a time."""
+        self._check_loop()
+        async with AsyncExitStack() as lent:
+            if self._places is not None:
+                await lent.enter_async_context(self._places)
+            prepared = self._prepared
+            asking = Asking(await self._model(), prepared.model_id, prepared.system, prepared.effort, prepared.temperature)
+            yield AgenticLoop(asking, prepared.catalog, prepared.policy, prepared.around)
+
+    def _check_loop(self) -> None:
+        running = asyncio.get_running_loop()
+        if self._loop is None:
+            raise Misuse("runtime-closed", "this Runtime is not open: async with geode.Runtime(…) as runtime")
+        if running is not self._loop:
+            raise Misuse(
+                "other-loop", f"this Runtime belongs to {self._loop!r} and was used from {running!r}; make one per event loop"
+            )
+
+    async def _model(self) -> ModelAdapter:
+        async with self._connecting:
+            if self._adapter is None:
+                model = self._prepared.model
+                self._adapter = await connect(model, await self._client()) if isinstance(model, Connection) else model
+            return self._adapter
+
+    async def _client(self) -> httpx2.AsyncClient:
+        """The host's client, or one of our own, closed with this runtime."""
+        if self._http is not None:
+            return self._http
+        from geode.adapters.http_json.clients import new_http_client
+
+        return await self._open.enter_async_context(new_http_client())
+
+
+@asynccontextmanager
+async def _one(runtime: Runtime) -> AsyncIterator[AgenticLoop]:
+    async with runtime, runtime.session() as loop:
+        yield loop
+
+
+class Session:
+    """`async with geode.session(…) as loop`."""
+
+    def __init__(self, runtime: Runtime) -> None:
+        self._opened = _one(runtime)
+
+    async def __aenter__(self) -> AgenticLoop:
+        return await self._opened.__aenter__()
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        await self._opened.__aexit__(kind, error, trace)
+
+
+def session(**settings: Unpack[Settings]) -> Session:
+    """A session of its own: `async with geode.session(tools=[…]) as loop: await loop.run("…")`.
+
+    Wrong settings are Misuse at once, before anything is opened. See `Settings` for what it takes.
+    """
+    return Session(Runtime(**settings))
+
+
+async def run(
+    prompt: Prompt, *, conversation: Conversation | None = None, tool_choice: Any = None, **settings: Unpack[Settings]
+) -> Outcome:
+    """One run in a session of its own. Returns the outcome; failures of providers and tools are in it."""
+    async with session(**settings) as loop:
+        return await loop.run(prompt, conversation=conversation, tool_choice=tool_choice)
+
+
+# ---- settings to values ------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Prepared:
+    """Settings, checked: everything a session needs but an open connection."""
+
+    model: ModelAdapter | Connection
+    model_id: str
+    system: str
+    effort: str | None
+    temperature: float | None
+    policy: Policy
+    catalog: Catalog
+    around: Surroundings
+
+
+def prepare(settings: Settings) -> Prepared:
+    """`settings` as values. Misuse for whatever cannot work."""
+    from geode.adapters.clock_system import SystemClock
+    from geode.adapters.journal_memory import NoJournal
+    from geode.adapters.schema_jsonschema import JsonschemaValidator
+    from geode.entrypoints.tools import build_tools
+
+    model, model_id = _model(settings)
+    deps = settings.get("deps")
+    validator = settings.get("validator") or JsonschemaValidator()
+    catalog = Catalog.of(build_tools(settings.get("tools", ()), deps), validator)
+    around = Surroundings(
+        settings.get("clock") or SystemClock(),
+        settings.get("journal") or NoJournal(),
+        lambda: uuid.uuid4().hex,
+        _approver(settings),
+        _observers(settings),
+        deps,
+    )
+    policy = settings.get("policy") or Policy()
+    return Prepared(
+        model, model_id, settings.get("system", ""), settings.get("effort"), _temperature(settings), policy, catalog, around
+    )
+
+
+def _model(settings: Settings) -> tuple[ModelAdapter | Connection, str]:
+    model = settings.get("model") or default.value or os.environ.get("GEODE_MODEL")
+    if not model:
+        raise Misuse("no-model", "no model is named: give model=…, or set GEODE_MODEL")
+    if not isinstance(model, str):
+        return model, model.name
+    route = resolve(model, settings.get("providers", ()))
+    problem = route.swap().value_or(None)
+    if problem is not None:
+        raise Misuse("unknown-model", problem)
+    found = find_connection(route.unwrap())
+    return found, found.route.model
+
+
+def _approver(settings: Settings) -> Approver | None:
+    approve = settings.get("approve")
+    if approve is None:
+        return None
+    if hasattr(approve, "decide"):
+        return cast("Approver", approve)
+    if not callable(approve):
+        raise Misuse("approve-type", f"approve must be a function of one call or an Approver, got {type(approve).__name__}")
+    return AskEach(approve)
+
+
+def _observers(settings: Settings) -> tuple[Observer, ...]:
+    observe = settings.get("observe")
+    if observe is None:
+        return ()
+    several: Sequence[Observer] = (observe,) if callable(observe) else observe
+    for observer in several:
+        if not callable(observer):
+            raise Misuse("observe-type", f"observe must be a function of one event, got {type(observer).__name__}")
+    return tuple(several)
+
+
+def _temperature(settings: Settings) -> float | None:
+    value: object = settings.get("temperature")
+    if value is None:
+        return None
+    if not isinstance(value, int | float) or isinstance(value, bool):
+        raise Misuse("temperature", f'temperature must be a number, got "{value}"')
+    return float(value)

@@ -1,0 +1,87 @@
+"""The decorator: it writes a declaration on the function and leaves the function as it is."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, Final, TypeVar, overload
+
+from geode.domain.errors import Misuse
+from geode.domain.tiers import SafetyTier, TierName, tier_of
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+_ATTRIBUTE: Final = "__geode_tool__"
+
+
+@dataclass(frozen=True, slots=True)
+class Declaration:
+    """What `@tool(…)` said. None: what the function itself says, or the default."""
+
+    tier: SafetyTier = SafetyTier.DANGEROUS
+    name: str | None = None
+    description: str | None = None
+    timeout_seconds: float | None = None
+    blocking: bool | None = None
+
+
+@overload
+def tool(function: F, /) -> F: ...
+@overload
+def tool(
+    *,
+    tier: SafetyTier | TierName | None = None,
+    name: str | None = None,
+    description: str | None = None,
+    timeout_seconds: float | None = None,
+    blocking: bool | None = None,
+) -> Callable[[F], F]: ...
+def tool(
+    function: Any = None,
+    /,
+    *,
+    tier: SafetyTier | TierName | None = None,
+    name: str | None = None,
+    description: str | None = None,
+    timeout_seconds: float | None = None,
+    blocking: bool | None = None,
+) -> Any:
+    """Declare a function, a method or a class of callable objects as a tool: `@tool` or `@tool(tier="safe")`.
+
+    The function is returned unchanged. `tier` says how much harm it can do; without one it is DANGEROUS.
+    `name` and `description` replace the function's own. `timeout_seconds` is its deadline, if it is not
+    the policy's. `blocking=False` says that a synchronous function never blocks, so that it needs no
+    thread. An unknown tier, or a deadline that is none, is Misuse.
+    """
+    declaration = Declaration(tier_of(tier), name, description, _deadline(timeout_seconds), blocking)
+
+    def declare(function: F) -> F:
+        # The objects of `staticmethod` and `classmethod` are not what `tools=[…]` will see.
+        target = getattr(function, "__func__", function)
+        try:
+            setattr(target, _ATTRIBUTE, declaration)
+        except (AttributeError, TypeError):
+            message = f"@tool cannot mark {str(function)[:80]}; wrap it in a function of your own"
+            raise Misuse("not-a-tool", message) from None
+        return function
+
+    if function is None:
+        return declare
+    if isinstance(function, str):
+        raise Misuse("not-a-tool", f"@tool({function!r}) names no parameter. Write @tool(tier={function!r})")
+    return declare(function)
+
+
+def declaration_of(value: object) -> Declaration:
+    """What was declared on `value`, seen through a bound method or the class of a callable object."""
+    found = getattr(value, _ATTRIBUTE, None)
+    return found if isinstance(found, Declaration) else Declaration()
+
+
+def _deadline(seconds: object) -> float | None:
+    if seconds is None:
+        return None
+    if not isinstance(seconds, int | float) or isinstance(seconds, bool) or not math.isfinite(seconds) or seconds <= 0:
+        raise Misuse("tool-timeout", f"timeout_seconds must be a number of seconds above 0, got {seconds!r}")
+    return seconds

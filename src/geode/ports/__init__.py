@@ -1,0 +1,1 @@
+"""What the domain needs from outside: protocols, with their obligations in the docstrings."""

@@ -1,0 +1,155 @@
+"""What observers see. Every event carries `run_id`, `seq` (total order in a run), `round` and `attempt`.
+
+New kinds may come: a `match` over events needs a `case _`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, Literal, TypeAlias
+
+from geode.domain.approval import Question
+from geode.domain.content import ToolResult, ToolUseBlock
+from geode.domain.loop.outcome import Outcome
+from geode.domain.reply import Stop, Usage
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Numbered:
+    run_id: str
+    seq: int
+    round: int
+    attempt: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ModelCalled(_Numbered):
+    """A request leaves for the model; `tool_choice` is the neutral word or `named:NAME`."""
+
+    adapter: str
+    model: str
+    tool_choice: str
+    wrap_up: bool
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TextDelta(_Numbered):
+    """More text of the reply's part `index`."""
+
+    index: int
+    text: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ThinkingDelta(_Numbered):
+    """More reasoning of the reply's part `index`."""
+
+    index: int
+    text: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CallDelta(_Numbered):
+    """More argument text of the call at part `index`."""
+
+    index: int
+    name: str
+    arguments: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ModelReplied(_Numbered):
+    """The reply is complete."""
+
+    text: str
+    calls: tuple[ToolUseBlock, ...]
+    stop: Stop
+    usage: Usage
+    route: str
+    request_id: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Retrying(_Numbered):
+    """The call failed and is made again after `seconds`; deltas of this attempt are void."""
+
+    seconds: float
+    why: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ApprovalAsked(_Numbered):
+    """A person is asked about calls."""
+
+    question: Question
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ToolStarted(_Numbered):
+    """A call starts; `index` is its place among the calls of its round, `call` has the arguments it runs with."""
+
+    index: int
+    call: ToolUseBlock
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ToolProgressed(_Numbered):
+    """A tool reports how far it is."""
+
+    call: ToolUseBlock
+    message: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ToolFinished(_Numbered):
+    """A call has its result, `seconds` after it started."""
+
+    index: int
+    call: ToolUseBlock
+    result: ToolResult
+    seconds: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RoundClosed(_Numbered):
+    """Every call of the round is answered; `results` are in call order."""
+
+    results: tuple[ToolResult, ...]
+
+
+NoticeKind: TypeAlias = Literal["wrap_up", "tools_denied", "observer_failed", "approver_failed", "loop_blocked", "text_only"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Notice(_Numbered):
+    """Something the operator should know."""
+
+    kind: NoticeKind
+    text: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Finished(_Numbered):
+    """The run is over, or suspended."""
+
+    outcome: Outcome
+
+
+Event: TypeAlias = (
+    ModelCalled
+    | TextDelta
+    | ThinkingDelta
+    | CallDelta
+    | ModelReplied
+    | Retrying
+    | ApprovalAsked
+    | ToolStarted
+    | ToolProgressed
+    | ToolFinished
+    | RoundClosed
+    | Notice
+    | Finished
+)
+# May return an awaitable, which is awaited. One that raises is noticed once and never ends the run.
+Observer: TypeAlias = Callable[[Event], Any]

@@ -1,0 +1,20 @@
+"""Where the inputs of a run are written as they happen."""
+
+from __future__ import annotations
+
+from typing import Protocol
+
+from geode.domain.loop.inputs import Input
+from geode.domain.loop.state import State
+
+
+class Journal(Protocol):
+    """`began` is written once per run, before its first action; `happened` before the input takes effect.
+
+    The state that `began` and the inputs in their order are the whole run: folding `step` over them
+    gives every later state. An exception ends the run, since what was not written did not happen.
+    """
+
+    async def began(self, state: State) -> None: ...
+
+    async def happened(self, run_id: str, input: Input) -> None: ...

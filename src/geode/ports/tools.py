@@ -1,0 +1,65 @@
+"""What a handler of a tool is given, and how it says that it failed."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any, Generic, TypeAlias, TypeVar
+
+from geode.domain.errors import GeodeError
+from geode.domain.tiers import SafetyTier
+from geode.domain.tools import ToolSpec
+
+Deps = TypeVar("Deps")
+
+
+def _unheard(_message: str) -> None:
+    """Progress of a tool that nobody watches."""
+
+
+@dataclass(frozen=True, slots=True)
+class ToolContext(Generic[Deps]):
+    """What a tool may know of its call. Injected by its type, never part of the schema.
+
+    `deps` are the host's own dependencies; `idempotency_key` is the same for the same call of the
+    same run, in whichever process it runs; `deadline_seconds` is how long the call may take;
+    `progress` tells observers, never the model.
+    """
+
+    deps: Deps
+    call_id: str
+    idempotency_key: str
+    deadline_seconds: float
+    run_id: str = ""
+    progress: Callable[[str], None] = field(default=_unheard, repr=False)
+
+
+class ToolError(GeodeError):
+    """Raised by a tool to fail with a text that the model is told; `recoverable` False: trying again cannot help."""
+
+    def __init__(self, message: str, *, recoverable: bool = True) -> None:
+        super().__init__(message)
+        self.recoverable = recoverable
+
+
+class ToolRetry(ToolError):
+    """Raised by a tool to fail with a text that tells the model how to call it better."""
+
+
+Invoke: TypeAlias = Callable[[Mapping[str, Any], ToolContext[Any]], Awaitable[Any] | Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Tool:
+    """A tool bound to its handler.
+
+    `invoke` gets arguments that fit the schema. `blocking` says that it may block its thread: it then
+    runs in a thread of geode's own. `place` is where it was written, for messages.
+    """
+
+    spec: ToolSpec
+    tier: SafetyTier
+    invoke: Invoke
+    blocking: bool = False
+    timeout_seconds: float | None = None
+    place: str = ""

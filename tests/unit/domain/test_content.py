@@ -1,0 +1,62 @@
+"""What turns and results are made of."""
+
+from __future__ import annotations
+
+from decimal import Decimal
+
+import pytest
+
+from geode.domain.content import ResultKind, Text, ToolResult, ToolUseBlock, result
+from geode.domain.reply import Stop, Usage
+from tests.unit.domain.builders import call, image, reply
+
+
+def test_lone_surrogates_are_replaced_on_entry() -> None:
+    assert Text("a\ud800").text == "a\ufffd"
+    assert ToolResult("c", "failed", (), "trace \udcff").detail == "trace \ufffd"
+
+
+@pytest.mark.parametrize(
+    ("kind", "error"),
+    [("ok", False), ("failed", True), ("denied", True), ("interrupted", True), ("outcome_unknown", True)],
+)
+def test_the_error_flag_is_set_on_all_but_ok(kind: ResultKind, error: bool) -> None:
+    assert result("c", kind, "x").is_error is error
+
+
+def test_texts_and_pictures_of_a_result() -> None:
+    mixed = ToolResult("c", "ok", (Text("a"), image(), Text("b")))
+    assert (mixed.text, mixed.images) == ("a\nb", (image(),))
+    assert (mixed.detail, mixed.recoverable) == ("", True)
+
+
+def test_a_result_that_is_only_text() -> None:
+    assert result("c", "denied", "no", "who") == ToolResult("c", "denied", (Text("no"),), "who", True)
+    assert result("c", "ok", "no").detail == ""
+
+
+def test_a_call_is_parsed_unless_it_says_otherwise() -> None:
+    assert ToolUseBlock("1", "w", {}).unparsed is None
+
+
+def test_texts_and_calls_of_a_reply() -> None:
+    said = reply("a", call("1"), "b", call("2"))
+    assert (said.text, said.calls) == ("ab", (call("1"), call("2")))
+
+
+def test_stop_reasons_are_a_closed_set() -> None:
+    assert [stop.value for stop in Stop] == [
+        *("end", "tool_calls", "max_tokens", "refusal", "pause", "context_exceeded", "content_filter", "error", "unknown")
+    ]
+
+
+def test_usage_adds_up() -> None:
+    one, two = Usage(10, 5, Decimal("0.1"), 3, 2), Usage(20, 7, Decimal("0.2"), 4, 1)
+    assert one + two == Usage(30, 12, Decimal("0.3"), 7, 3)
+    assert (one.total_tokens, Usage().total_tokens) == (15, 0)
+
+
+def test_a_cost_that_nobody_stated_stays_unknown() -> None:
+    assert (Usage(1, 1) + Usage(1, 1)).cost_usd is None
+    assert (Usage(1, 1, Decimal("0.5")) + Usage(1, 1)).cost_usd == Decimal("0.5")
+    assert (Usage(1, 1) + Usage(1, 1, Decimal("0.5"))).cost_usd == Decimal("0.5")

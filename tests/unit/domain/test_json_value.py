@@ -1,0 +1,115 @@
+"""What may enter as JSON, and how it is written."""
+
+from __future__ import annotations
+
+import json
+import math
+from datetime import date
+from types import MappingProxyType
+from typing import Any
+
+import pytest
+
+from geode.domain.json_value import MAX_DEPTH, clean_json, clean_text, dump_bytes, dump_json, exact_json, pointer_part
+
+TEXTS = [
+    ("", ""),
+    ("plain", "plain"),
+    ("é漢🙂", "é漢🙂"),
+    ("\ufeffmark", "\ufeffmark"),
+    ("abc\ud800def", "abc\ufffddef"),
+    ("abc\ud800", "abc\ufffd"),
+    ("\udfff\ud800", "\ufffd\ufffd"),
+    ("\udcffx", "\ufffdx"),
+    # two halves of one character, left apart by some decoder
+    ("\ud83d\ude42", "🙂"),
+    ("é\ud83d\ude42\ud83d", "é🙂\ufffd"),
+]
+
+
+@pytest.mark.parametrize(("text", "clean"), TEXTS, ids=ascii)
+def test_lone_surrogates_are_replaced(text: str, clean: str) -> None:
+    assert clean_text(text) == clean
+    assert clean_json([text, {text: text}]) == [clean, {clean: clean}]
+
+
+@pytest.mark.parametrize("value", [None, True, False, 0, -1, 2**70, 1.5, "x", [], {}, {"a": [1, {"b": None}]}], ids=repr)
+def test_plain_json_passes(value: Any) -> None:
+    cleaned = clean_json(value)
+    assert cleaned == value
+    assert type(cleaned) is type(value)
+
+
+def test_mappings_and_tuples_become_plain() -> None:
+    given = MappingProxyType({"a": (1, MappingProxyType({"b": ()}))})
+    assert json.dumps(clean_json(given)) == '{"a": [1, {"b": []}]}'
+
+
+def test_the_outcome_is_a_copy() -> None:
+    inner: list[int] = [1]
+    cleaned = clean_json({"a": inner})
+    inner.append(2)
+    assert cleaned == {"a": [1]}
+
+
+REFUSED: list[tuple[Any, str]] = [
+    (math.nan, "/ is nan, which JSON cannot carry"),
+    ([math.inf], "/0 is inf, which JSON cannot carry"),
+    ({"a": [0, {"b": -math.inf}]}, "/a/1/b is -inf, which JSON cannot carry"),
+    ({"a/b": {"~": math.nan}}, "/a~1b/~0 is nan, which JSON cannot carry"),
+    ({1: 2}, "/ has the key 1; keys must be strings"),
+    ({"a": {None: 2}}, "/a has the key None; keys must be strings"),
+    (b"x", "/ is of type bytes, which JSON cannot carry"),
+    ({"a": [date(2020, 1, 1)]}, "/a/0 is of type date, which JSON cannot carry"),
+    ({"a": {1, 2}}, "/a is of type set, which JSON cannot carry"),
+]
+
+
+@pytest.mark.parametrize(("value", "why"), REFUSED, ids=repr)
+def test_what_is_refused_names_its_place(value: Any, why: str) -> None:
+    with pytest.raises(ValueError) as caught:
+        clean_json(value)
+    assert str(caught.value) == why
+
+
+def nested(depth: int) -> Any:
+    value: Any = 1
+    for _ in range(depth):
+        value = [value]
+    return value
+
+
+def test_a_hundred_levels_are_enough() -> None:
+    assert MAX_DEPTH == 100
+    assert clean_json(nested(100)) == nested(100)
+    with pytest.raises(ValueError, match=r"^(/0){40}… is nested deeper than 100 levels$"):
+        clean_json(nested(101))
+    with pytest.raises(ValueError, match="nested deeper than 100 levels"):
+        clean_json({"a": nested(100)})
+    with pytest.raises(ValueError, match="nested deeper than 100 levels"):
+        clean_json(nested(100_000))
+
+
+@pytest.mark.parametrize(("key", "part"), [("a", "a"), ("a/b", "a~1b"), ("a~b", "a~0b"), ("~1", "~01"), ("", "")])
+def test_steps_of_a_pointer(key: str, part: str) -> None:
+    assert pointer_part(key) == part
+
+
+def test_written_compactly_and_unescaped() -> None:
+    value = {"b": "é🙂", "a": [1, 2.5, None, True]}
+    assert dump_json(value) == '{"b":"é🙂","a":[1,2.5,null,true]}'
+    assert dump_bytes(value) == '{"b":"é🙂","a":[1,2.5,null,true]}'.encode()
+
+
+def test_what_is_no_number_is_never_written() -> None:
+    with pytest.raises(ValueError):
+        dump_json(math.nan)
+    with pytest.raises(ValueError):
+        exact_json({"a": ["\ud800", math.inf]})
+
+
+def test_what_must_go_back_as_it_came_keeps_lone_surrogates_as_escapes() -> None:
+    assert exact_json({"a": "plain"}) == '{"a":"plain"}'
+    assert exact_json({"a": "é"}) == '{"a":"é"}'
+    assert exact_json({"a": "é\ud800", "b": 1}) == '{"a":"\\u00e9\\ud800","b":1}'
+    assert json.loads(exact_json({"a": "é\ud800"})) == {"a": "é\ud800"}

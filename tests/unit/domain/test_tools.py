@@ -1,0 +1,122 @@
+"""What a tool is, and how much harm it can do."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import pytest
+
+from geode.domain.errors import Misuse
+from geode.domain.tiers import SafetyTier, tier_of
+from geode.domain.tools import ToolSpec, schema_digest
+
+SCHEMA = {"type": "object", "properties": {"city": {"type": "string"}}, "required": ["city"]}
+
+
+def test_a_spec_holds_what_it_was_given() -> None:
+    made = ToolSpec("get_weather", "Weather of a city", SCHEMA)
+    assert (made.name, made.description, made.input_schema) == ("get_weather", "Weather of a city", SCHEMA)
+
+
+def test_a_spec_is_a_value() -> None:
+    schema: dict[str, Any] = {"type": "object", "properties": {}}
+    made = ToolSpec("w", "", schema)
+    schema["properties"]["late"] = {}
+    assert made.input_schema == {"type": "object", "properties": {}}
+    assert made == ToolSpec("w", "", {"type": "object", "properties": {}})
+    assert "_memo" not in repr(made)
+
+
+def test_lone_surrogates_are_replaced() -> None:
+    made = ToolSpec("w", "d\ud800", {"type": "object", "title": "t\ud800"})
+    assert (made.description, made.input_schema) == ("d\ufffd", {"type": "object", "title": "t\ufffd"})
+
+
+@pytest.mark.parametrize("name", ["", " ", "\t\n"])
+def test_a_blank_name_is_refused(name: str) -> None:
+    with pytest.raises(Misuse) as caught:
+        ToolSpec(name, "d", SCHEMA)
+    assert str(caught.value) == (
+        "a tool has a blank name. Give it one: @tool(name=…) or ToolSpec(name, …) [tool-name]"
+    )
+
+
+WRAP = 'Wrap it: {"type":"object","properties":{"items":…}} [tool-schema]'
+BAD_SCHEMAS: list[tuple[Any, str]] = [
+    ({"type": "array", "items": {"type": "string"}}, f'input_schema must have type "object", has "array". {WRAP}'),
+    ({"type": "string"}, f'input_schema must have type "object", has "string". {WRAP}'),
+    ({"type": ["object", "null"]}, f'input_schema must have type "object", has ["object", "null"]. {WRAP}'),
+    ({}, f'input_schema must have type "object", has none. {WRAP}'),
+    ({"type": None}, f'input_schema must have type "object", has none. {WRAP}'),
+    ([], "input_schema must be a JSON object, got list [tool-schema]"),
+    ("x", "input_schema must be a JSON object, got str [tool-schema]"),
+    (None, "input_schema must be a JSON object, got NoneType [tool-schema]"),
+    (
+        {"type": "object", "default": math.nan},
+        "input_schema is not JSON: /default is nan, which JSON cannot carry [tool-schema]",
+    ),
+    (
+        {"type": "object", "properties": {"a": {"maximum": math.inf}}},
+        "input_schema is not JSON: /properties/a/maximum is inf, which JSON cannot carry [tool-schema]",
+    ),
+    (
+        {"type": "object", "properties": {1: {}}},
+        "input_schema is not JSON: /properties has the key 1; keys must be strings [tool-schema]",
+    ),
+    ({"type": "object", "x": object()}, "input_schema is not JSON: /x is of type object, which JSON cannot carry [tool-schema]"),
+]
+
+
+@pytest.mark.parametrize(("schema", "why"), BAD_SCHEMAS, ids=lambda value: repr(value)[:60])
+def test_a_schema_that_is_no_json_object_is_refused_by_name(schema: Any, why: str) -> None:
+    with pytest.raises(Misuse) as caught:
+        ToolSpec("list_items", "d", schema)
+    assert str(caught.value) == f"tool list_items: {why}"
+    assert caught.value.id == "tool-schema"
+
+
+def test_equal_schemas_have_equal_fingerprints() -> None:
+    one = ToolSpec("a", "x", {"type": "object", "required": ["é"], "properties": {}})
+    other = ToolSpec("b", "y", {"properties": {}, "required": ["é"], "type": "object"})
+    changed = ToolSpec("a", "x", {"type": "object", "required": ["e"], "properties": {}})
+    assert schema_digest(one) == schema_digest(other)
+    assert schema_digest(one) != schema_digest(changed)
+    # It is stored: printf '{"type": "object"}' | sha256sum | cut -c1-16
+    assert schema_digest(ToolSpec("a", "x", {"type": "object"})) == SHA_OF_TYPE_OBJECT
+
+
+SHA_OF_TYPE_OBJECT = "ff419ebbeba438f6"
+
+TIERS = [
+    # tier, word, needs a person, runs alone
+    (SafetyTier.SAFE, "safe", False, False),
+    (SafetyTier.MCP_TRUSTED, "mcp_trusted", False, False),
+    (SafetyTier.EXPENSIVE, "expensive", True, False),
+    (SafetyTier.WRITE, "write", True, True),
+    (SafetyTier.DANGEROUS, "dangerous", True, True),
+]
+
+
+@pytest.mark.parametrize(("tier", "word", "asked", "alone"), TIERS, ids=[row[1] for row in TIERS])
+def test_the_five_tiers(tier: SafetyTier, word: str, asked: bool, alone: bool) -> None:
+    assert (tier.needs_approval, tier.runs_alone) == (asked, alone)
+    assert [tier_of(word), tier_of(word.upper()), tier_of(tier)] == [tier, tier, tier]
+
+
+def test_there_are_no_more_tiers_than_five() -> None:
+    assert list(SafetyTier) == [row[0] for row in TIERS]
+
+
+def test_a_tool_that_declares_no_tier_is_dangerous() -> None:
+    assert tier_of(None) is SafetyTier.DANGEROUS
+
+
+@pytest.mark.parametrize("word", ["", "tier0", "unsafe", "safe "])
+def test_an_unknown_tier_is_refused(word: str) -> None:
+    with pytest.raises(Misuse) as caught:
+        tier_of(word)
+    assert str(caught.value) == (
+        f"tier {word!r} is unknown. Accepted: safe, mcp_trusted, expensive, write, dangerous [unknown-tier]"
+    )
+    assert caught.value.id == "unknown-tier"
