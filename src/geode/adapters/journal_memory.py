@@ -13,19 +13,19 @@ class MemoryJournal:
         self.states: dict[str, State] = {}
         self.inputs: dict[str, list[Input]] = {}
 
-    async def began(self, state: State) -> None:
-        self.states[state.run_id] = state
-        self.inputs[state.run_id] = []
+    def began(self, state: State) -> None:
+        self.states[state.terms.run_id] = state
+        self.inputs[state.terms.run_id] = []
 
-    async def happened(self, run_id: str, input: Input) -> None:
+    def happened(self, run_id: str, input: Input) -> None:
         self.inputs[run_id].append(input)
 
 
 class NoJournal:
     """Writes nothing down: a run of which only the outcome is wanted."""
 
-    async def began(self, state: State) -> None:
+    def began(self, state: State) -> None:
         """Nothing is kept."""
 
-    async def happened(self, run_id: str, input: Input) -> None:
+    def happened(self, run_id: str, input: Input) -> None:
         """Nothing is kept."""

@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterable, Mapping
-from typing import Any, Final
+from functools import lru_cache
+from typing import TYPE_CHECKING, Any, Final
 
-from geode.domain.json_value import pointer_part
+from geode.domain.json_value import dump_json, pointer_part
 from geode.ports.schema import Check
+
+if TYPE_CHECKING:
+    from jsonschema.exceptions import ValidationError
 
 MAX_ERRORS: Final = 10
 
@@ -17,32 +22,42 @@ class JsonschemaValidator:
     def compile(self, schema: Mapping[str, Any]) -> Check:
         """A check that lists all errors, at most ten, each with its JSON pointer.
 
-        ValueError names where the schema itself is wrong, and any reference that is not local.
+        ValueError names where the schema itself is wrong; a reference that is not local is an error of
+        the arguments that meet it. Equal schemas share one check, whichever session they belong to.
         """
-        from jsonschema import Draft202012Validator
-        from jsonschema.exceptions import SchemaError, ValidationError
-        from referencing import Registry
-        from referencing.exceptions import Unresolvable
+        return _compiled(dump_json(schema))
 
+
+@lru_cache(maxsize=1024)
+def _compiled(schema_text: str) -> Check:
+    from jsonschema import Draft202012Validator
+    from jsonschema.exceptions import SchemaError
+    from referencing import Registry
+    from referencing.exceptions import Unresolvable
+
+    schema = json.loads(schema_text)
+    try:
+        Draft202012Validator.check_schema(schema)
+    except SchemaError as error:
+        raise ValueError(f"{_pointer(error.absolute_path)}: {error.message}") from None
+    # An empty registry has no way to fetch: what is not in the document does not resolve.
+    registry: Registry[Any] = Registry()
+    validator = Draft202012Validator(schema, registry=registry)
+
+    def check(value: Mapping[str, Any]) -> tuple[str, ...]:
         try:
-            Draft202012Validator.check_schema(schema)
-        except SchemaError as error:
-            raise ValueError(f"{_pointer(error.absolute_path)}: {error.message}") from None
-        # An empty registry has no way to fetch: what is not in the document does not resolve.
-        registry: Registry[Any] = Registry()
-        validator = Draft202012Validator(schema, registry=registry)
-        is_valid, iter_errors = validator.is_valid, validator.iter_errors
+            if validator.is_valid(value):
+                return ()
+            found = sorted(validator.iter_errors(value), key=_place)
+        except Unresolvable as error:
+            return (f"/: the schema refers to {error.ref}, which is not in it",)
+        return tuple(f"{_pointer(error.absolute_path)}: {error.message[:300]}" for error in found[:MAX_ERRORS])
 
-        def check(value: Mapping[str, Any]) -> tuple[str, ...]:
-            try:
-                if is_valid(value):
-                    return ()
-                found: list[ValidationError] = sorted(iter_errors(value), key=lambda error: list(map(str, error.absolute_path)))
-            except Unresolvable as error:
-                return (f"/: the schema refers to {error.ref}, which is not in it",)
-            return tuple(f"{_pointer(error.absolute_path)}: {error.message[:300]}" for error in found[:MAX_ERRORS])
+    return check
 
-        return check
+
+def _place(error: ValidationError) -> list[str]:
+    return [str(part) for part in error.absolute_path]
 
 
 def _pointer(path: Iterable[str | int]) -> str:

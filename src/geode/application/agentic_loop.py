@@ -8,9 +8,9 @@ from dataclasses import dataclass
 from typing import Any, cast
 
 from geode.application.announcer import Announcer
-from geode.application.catalog import Catalog
+from geode.application.catalog import Catalog, said_of_denied
 from geode.application.model_call import Asking, ModelCall
-from geode.application.stage import StagePerformer, decided
+from geode.application.stage import StagePerformer, checked_answers, decided
 from geode.domain.approval import Decision
 from geode.domain.codec import dumps, loads
 from geode.domain.content import Image, Owner, Text
@@ -50,7 +50,6 @@ class AgenticLoop:
 
     def __init__(self, asking: Asking, catalog: Catalog, policy: Policy, around: Surroundings) -> None:
         self._asking, self._catalog, self._policy, self._around = asking, catalog, policy, around
-        self._turn_to_ask = asyncio.Lock()
         self._active: _Run | None = None
         self._last = Conversation()
 
@@ -130,11 +129,11 @@ class AgenticLoop:
         owner = Owner(self._asking.adapter.name, self._asking.model)
         stored, now = loads(State, snapshot), self._around.clock.now()
         state = taken_up(stored, owner, self._catalog.facts, now)
-        open = {call.id: call for call in stored.round.waiting}
-        for call_id in answers:
+        open = {call.id: call for call in stored.round.postponed}
+        for call_id in checked_answers(answers):
             if call_id not in open:
                 raise Misuse("unknown-call", f"no call {call_id!r} waits for an answer; waiting: {', '.join(open)}")
-        changed = {name for name, facts in stored.tools.items() if self._catalog.facts.get(name) != facts}
+        changed = {name for name, facts in stored.terms.tools.items() if self._catalog.facts.get(name) != facts}
         for call_id, call in open.items():
             if call_id in answers and call.name not in changed:
                 state = step(state, decided(self._catalog, call_id, call.name, answers, now))
@@ -144,23 +143,25 @@ class AgenticLoop:
         if self._active is not None:
             raise Misuse("one-run", "this session is running already; lend one session per run from a Runtime")
         around = self._around
-        announcer = Announcer(state.run_id, around.observers, stream)
+        announcer = Announcer(state.terms.run_id, around.observers, stream, state.counters.rounds)
         call = ModelCall(self._asking, self._catalog, around.clock, announcer)
         stage = StagePerformer(
             catalog=self._catalog,
-            policy=self._policy,
+            policy=state.terms.policy,
             deps=around.deps,
             clock=around.clock,
             announcer=announcer,
             approver=around.approver,
-            turn_to_ask=self._turn_to_ask,
         )
         run = self._active = _Run(state, announcer, call, stage, around)
         try:
-            outcome = await run.drive()
+            try:
+                outcome = await run.drive()
+            finally:
+                self._last, self._active = run.state.closed, None
+            await announcer.tell(events.Finished, outcome=outcome)
         finally:
-            self._last, self._active = run.state.closed, None
-        await announcer.tell(events.Finished, outcome=outcome)
+            announcer.close()
         return outcome
 
 
@@ -173,28 +174,31 @@ class _Run:
         self.state = state
         self._announcer, self._call, self._stage = announcer, call, stage
         self._clock, self._journal = around.clock, around.journal
-        self._task = asyncio.current_task()
-        self._stopping = False
+        # The task that waits for the next input, while it does; and whether `stop` cut that short.
+        self._waiting: asyncio.Task[Any] | None = None
+        self._stopping = self._cut_short = False
 
     async def drive(self) -> Outcome:
-        await self._journal.began(self.state)
+        terms = self.state.terms
+        self._journal.began(self.state)
         try:
+            if not terms.can_ask and (denied := said_of_denied(terms.tools, terms.policy.grants)):
+                await self._announcer.notice("tools_denied", denied)
             while (outcome := self._ended()) is None:
                 await self._take(await self._next_input())
         except asyncio.CancelledError:
             await self._interrupt()
             raise
+        finally:
+            await self._stage.cancel()
         return outcome
 
     def stop(self) -> None:
-        """See AgenticLoop.stop. A model call or a wait is cut short; a stage goes on until its calls have ended."""
-        if self._stopping:
-            return
-        self._stopping = True
-        if isinstance(self.state.pending, RunStage):
-            self._stage.request_stop()
-        elif self._task is not None:
-            self._task.cancel()
+        """See AgenticLoop.stop. Waiting is cut short, for the model and for calls; what runs goes on until it has ended."""
+        if not self._stopping:
+            self._stopping = True
+            if self._waiting is not None:
+                self._cut_short = self._waiting.cancel()
 
     def _ended(self) -> Outcome | None:
         state = self.state
@@ -204,17 +208,24 @@ class _Run:
             case Suspend(asked=asked):
                 calls = tuple(state.round.call(id) for id in asked)
                 usage = state.counters.usage
-                return Suspended(state.said, state.closed, usage, state.run_id, calls, dumps(state))
+                return Suspended(state.said, state.closed, usage, state.terms.run_id, calls, dumps(state))
             case CallModel() | RunStage() | Wait():
                 return None
 
     async def _next_input(self) -> Input:
+        """Whatever comes first. Stopping cancels the waiting, and takes back that cancellation: the caller's own passes."""
+        if self._stopping and not self.state.stopping:
+            return StopRequested(self._clock.now())
+        task = self._waiting = asyncio.current_task()
         try:
             return await self._performed()
         except asyncio.CancelledError:
-            if self._stopping and self._task is not None and self._task.uncancel() == 0:
+            if task is not None and self._cut_short and task.uncancel() == 0:
+                self._cut_short = False
                 return StopRequested(self._clock.now())
             raise
+        finally:
+            self._waiting = None
 
     async def _performed(self) -> Input:
         match self.state.pending:
@@ -229,8 +240,8 @@ class _Run:
                 raise AssertionError("nothing is pending")
 
     async def _take(self, input: Input) -> None:
-        """Write the input down, then let it take effect, then tell what became of it."""
-        await self._journal.happened(self.state.run_id, input)
+        """Write the input down and let it take effect, at once; then tell what became of it."""
+        self._journal.happened(self.state.terms.run_id, input)
         before, self.state = self.state, step(self.state, input)
         if self._announcer.heard:
             await self._tell(before, self.state, input)

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from geode.domain.approval import Grant
 from geode.domain.arguments import argument_error, tool_use
 from geode.domain.content import ToolUseBlock
 from geode.domain.naming import closest
@@ -51,3 +52,15 @@ class Catalog:
         if name not in self._checks:
             self._checks[name] = self.validator.compile(tool.spec.input_schema)
         return self._checks[name]
+
+
+def said_of_denied(tools: Mapping[str, ToolFacts], grants: Sequence[Grant]) -> str:
+    """What the operator has to know where nobody can approve: which tools will be denied. "" for none."""
+    granted = {grant.tool for grant in grants}
+    denied = [
+        f"{name} is {facts.tier.name}" for name, facts in tools.items() if facts.tier.needs_approval and name not in granted
+    ]
+    if not denied:
+        return ""
+    way_out = 'Add approve=, or @tool(tier="safe")'
+    return f"{', '.join(denied)} and the session has no approve=; every call will be denied. {way_out}"

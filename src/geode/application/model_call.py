@@ -33,7 +33,7 @@ class Asking:
 
     def request(self, state: State, call: CallModel, catalog: Catalog, *, streamed: bool) -> AdapterCallRequest:
         """The request for the pending call."""
-        limits = Limits(call.max_output_tokens, call.timeout_seconds, state.policy.idle_timeout_seconds)
+        limits = Limits(call.max_output_tokens, call.timeout_seconds, state.terms.policy.idle_timeout_seconds)
         return AdapterCallRequest(
             self.model,
             state.closed,
@@ -52,7 +52,7 @@ class ModelCall:
 
     def __init__(self, asking: Asking, catalog: Catalog, clock: Clock, announcer: Announcer) -> None:
         self._asking, self._catalog, self._clock, self._announcer = asking, catalog, clock, announcer
-        self._shown = False
+        self._shown = self._text_only = False
 
     async def perform(self, state: State, call: CallModel) -> Input:
         """What came of the call. Nothing leaves when the adapter cannot carry the request."""
@@ -63,14 +63,18 @@ class ModelCall:
         refused = negotiated.swap().value_or(None)
         if refused is not None:
             return CallRefused(self._clock.now(), refused)
+        sent = negotiated.unwrap()
+        if request.tools and not sent.tools and not self._text_only:
+            self._text_only = True
+            await self._announcer.notice("text_only", f"{adapter.name} takes no tools: the request goes out as text alone")
         await self._announcer.tell(
             events.ModelCalled,
             adapter=adapter.name,
             model=self._asking.model,
-            tool_choice=_shown(call.tool_choice),
+            tool_choice=_shown(sent.tool_choice),
             wrap_up=call.wrap_up is not None,
         )
-        answer = await self._within_deadline(negotiated.unwrap(), call)
+        answer = await self._within_deadline(sent, call)
         failure = answer.swap().value_or(None)
         if failure is not None:
             facts = replace(failure, after_output=failure.after_output or self._shown)

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import inspect
 import logging
 import traceback
-from collections.abc import Callable
+from collections.abc import Callable, Coroutine, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -26,21 +27,34 @@ log = logging.getLogger("geode")
 GRACE_SECONDS: Final = 1.0
 
 
-@dataclass(frozen=True, slots=True)
-class _Started:
-    """One call as it runs: its place in the round and the seconds it may take."""
+@dataclass(slots=True, eq=False)
+class _Call:
+    """One call under way: its place in the round, the seconds it may take, and how far it is.
+
+    `entered`: its handler was; `overdue`: its deadline passed before it ended; `cancelled`: with the run,
+    before it ended; `settled`: it has its result, or never will.
+    """
 
     tool: Tool
-    call: ToolUseBlock
+    block: ToolUseBlock
     index: int
     deadline: float
+    task: asyncio.Task[ToolResult] | None = None
+    started_at: float | None = None
+    timer: asyncio.TimerHandle | None = None
+    has_slot: bool = False
+    entered: bool = False
+    overdue: bool = False
+    cancelled: bool = False
+    blocked: bool = False
+    settled: bool = False
 
 
 class ToolCallProcessor:
     """Runs calls side by side, at most `policy.max_parallel` at once, each within its deadline.
 
-    `finished` is called exactly once for each started call, in the order in which they end. A tool
-    that raises, hangs or cancels itself never touches its siblings.
+    `finished` is called exactly once for each started call, in the order in which they end, unless the
+    call is cancelled first. A tool that raises, hangs or cancels itself never touches its siblings.
     """
 
     def __init__(
@@ -57,134 +71,174 @@ class ToolCallProcessor:
         self._clock, self._announcer, self._finished = clock, announcer, finished
         self._slots = asyncio.Semaphore(policy.max_parallel)
         self._threads = DaemonThreads(policy.max_parallel)
-        self._tasks: set[asyncio.Task[None]] = set()
-        # Calls of WRITE and DANGEROUS tools that are past their deadline and still alive.
-        self._lingering: dict[str, str] = {}
+        self._working: dict[asyncio.Task[ToolResult], _Call] = {}
+        self._telling: set[asyncio.Task[None]] = set()
+        # Calls of WRITE and DANGEROUS tools whose handler was entered and not left.
+        self._alive: dict[str, str] = {}
 
-    def start(self, call: ToolUseBlock, index: int, seconds: float | None) -> None:
+    def start(self, block: ToolUseBlock, index: int, seconds: float | None) -> None:
         """Begin the call, the `index`-th of its round; `seconds` is what the run's own budget leaves."""
-        tool = self._catalog.tools[call.name]
+        tool = self._catalog.tools[block.name]
         own = tool.timeout_seconds or self._policy.tool_timeout_seconds
-        deadline = own if seconds is None else min(own, seconds)
-        task = asyncio.create_task(self._perform(_Started(tool, call, index, deadline)))
-        self._tasks.add(task)
-        task.add_done_callback(self._tasks.discard)
+        call = _Call(tool, block, index, own if seconds is None else min(own, seconds))
+        task = call.task = asyncio.create_task(self._work(call))
+        self._working[task] = call
+        task.add_done_callback(self._ended)
 
     async def cancel(self) -> None:
-        """Cancel every call that runs and wait, boundedly, until they have ended."""
-        left = tuple(self._tasks)
-        for task in left:
-            task.cancel()
-        if left:
-            await asyncio.wait(left, timeout=2 * GRACE_SECONDS)
+        """Cancel every call that runs and wait, boundedly, until they have ended and that was told."""
+        for task, call in self._working.items():
+            call.cancelled = task.cancel()
+        if self._working:
+            await asyncio.wait(tuple(self._working), timeout=2 * GRACE_SECONDS)
+        if self._telling:
+            _, late = await asyncio.wait(tuple(self._telling), timeout=GRACE_SECONDS)
+            for telling in late:
+                telling.cancel()
 
-    async def _perform(self, run: _Started) -> None:
-        async with self._slots:
-            started = self._clock.now()
-            if run.tool.tier.runs_alone and self._lingering:
-                found = _not_started(run.call, self._lingering)
-            else:
-                await self._announcer.tell(events.ToolStarted, index=run.index, call=run.call)
-                found = await self._within_deadline(run)
-            seconds = self._clock.now() - started
-            await self._announcer.tell(events.ToolFinished, index=run.index, call=run.call, result=found, seconds=seconds)
+    async def _work(self, call: _Call) -> ToolResult:
+        """A task for the tool alone: nothing waits in it once the handler was left, for that may have cancelled it."""
+        await self._slots.acquire()
+        call.has_slot = True
+        if call.tool.tier.runs_alone and self._alive:
+            # Such calls come one at a time: what is alive now was left behind at its deadline.
+            return _not_started(call.block, self._alive)
+        await self._announcer.tell(events.ToolStarted, index=call.index, call=call.block)
+        call.started_at = self._clock.now()
+        call.timer = asyncio.get_running_loop().call_later(call.deadline, self._overdue, call)
+        return await self._result_of(call)
+
+    def _overdue(self, call: _Call) -> None:
+        """The deadline has passed, and it is kept whatever the tool does: cancelled, and soon left behind."""
+        call.overdue, call.blocked = True, self._has_blocked(call)
+        if call.task is not None:
+            call.task.cancel()
+        call.timer = asyncio.get_running_loop().call_later(GRACE_SECONDS, self._settle, call, _timed_out(call))
+
+    def _ended(self, task: asyncio.Task[ToolResult]) -> None:
+        call = self._working.pop(task)
+        if call.timer is not None:
+            call.timer.cancel()
+        self._settle(call, self._found(call, task))
+
+    def _found(self, call: _Call, task: asyncio.Task[ToolResult]) -> ToolResult | None:
+        """What came of the call; nothing where the run was cancelled before it ended."""
+        broken = None if task.cancelled() else task.exception()
+        if call.cancelled:
+            return None
+        if call.overdue:
+            return _timed_out(call)
+        call.blocked = self._has_blocked(call)
+        if task.cancelled():
+            text = f"{call.block.name} was cancelled from inside"
+            return result(call.block.id, "failed", text, "the tool raised CancelledError")
+        return task.result() if broken is None else self._raised(call.block, broken)
+
+    def _settle(self, call: _Call, found: ToolResult | None) -> None:
+        if call.settled:
+            return
+        call.settled = True
+        if call.has_slot:
+            self._slots.release()
+        if found is not None:
+            if call.started_at is not None and self._announcer.heard:
+                # Its turn to tell comes before that of whoever takes the result in.
+                self._tell(self._told(call, found, self._clock.now() - call.started_at))
             self._finished(found)
 
-    async def _within_deadline(self, run: _Started) -> ToolResult:
-        """The call's result, or that it took too long; a deadline is kept whatever the tool does."""
-        work = asyncio.ensure_future(self._result_of(run))
-        started = self._clock.now()
-        try:
-            await asyncio.wait((work,), timeout=run.deadline)
-        except asyncio.CancelledError:
-            await _cancel(work)
-            raise
-        if not work.done():
-            self._linger(run, work)
-            await _cancel(work)
-            return _timed_out(run)
-        if (seconds := self._clock.now() - started) > run.deadline + GRACE_SECONDS:
-            await self._announcer.notice("loop_blocked", f"{run.call.name} blocked the event loop for {seconds:.1f} s")
-        if work.cancelled():
-            return result(run.call.id, "failed", f"{run.call.name} was cancelled from inside", "the tool raised CancelledError")
-        return work.result()
+    def _has_blocked(self, call: _Call) -> bool:
+        """Whether the event loop had no chance to keep the deadline."""
+        return call.started_at is not None and self._clock.now() - call.started_at > call.deadline + GRACE_SECONDS
 
-    async def _result_of(self, run: _Started) -> ToolResult:
-        call, tool = run.call, run.tool
+    async def _told(self, call: _Call, found: ToolResult, seconds: float) -> None:
+        if call.blocked:
+            text = f"{call.block.name} took {seconds:.1f} s and blocked the event loop past its deadline of {call.deadline:g} s"
+            await self._announcer.notice("loop_blocked", text)
+        await self._announcer.tell(events.ToolFinished, index=call.index, call=call.block, result=found, seconds=seconds)
+
+    def _tell(self, telling: Coroutine[Any, Any, None]) -> None:
+        task = asyncio.create_task(telling)
+        self._telling.add(task)
+        task.add_done_callback(self._telling.discard)
+
+    async def _result_of(self, call: _Call) -> ToolResult:
+        block = call.block
         try:
-            value = await self._invoke(run)
-            return ToolResult(call.id, "ok", render(value))
+            value = await self._invoke(call)
+            return ToolResult(block.id, "ok", render(value))
         except ToolError as error:
-            return ToolResult(call.id, "failed", result(call.id, "failed", str(error)).content, "", error.recoverable)
+            text = str(error) or f"{block.name} failed"
+            return ToolResult(block.id, "failed", result(block.id, "failed", text).content, "", error.recoverable)
         except Unrenderable as error:
             advice = "return JSON-like data, a dataclass or a pydantic model"
             return result(
-                call.id, "failed", "the tool's result could not be rendered", f"{call.name} returned {error}; {advice}"
+                block.id, "failed", "the tool's result could not be rendered", f"{block.name} returned {error}; {advice}"
             )
         except (asyncio.CancelledError, KeyboardInterrupt):
             raise
         except BaseException as error:  # a tool that calls sys.exit() must not end the application
-            log.warning("tool %s raised in run %s, call %s", tool.spec.name, self._announcer.run_id, call.id, exc_info=error)
-            trace = "".join(traceback.format_exception(error))
-            return result(call.id, "failed", f"{call.name} failed with {type(error).__name__}", trace)
+            return self._raised(block, error)
 
-    async def _invoke(self, run: _Started) -> Any:
-        call, tool = run.call, run.tool
-        context = ToolContext(
-            self._deps,
-            call.id,
-            f"{self._announcer.run_id}/{call.id}",
-            run.deadline,
-            self._announcer.run_id,
-            self._progress_of(call),
-        )
-        if tool.blocking:
-            value = await self._threads.run(lambda: tool.invoke(call.input, context), lambda: self._ended(call.id))
-        else:
-            value = tool.invoke(call.input, context)
-        return await value if inspect.isawaitable(value) else value
+    def _raised(self, block: ToolUseBlock, error: BaseException) -> ToolResult:
+        """The model is told the kind of an exception that was not meant for it, the operator all of it."""
+        log.warning("tool %s raised in run %s, call %s", block.name, self._announcer.run_id, block.id, exc_info=error)
+        trace = "".join(traceback.format_exception(error))
+        return result(block.id, "failed", f"{block.name} failed with {type(error).__name__}", trace)
 
-    def _progress_of(self, call: ToolUseBlock) -> Callable[[str], None]:
+    async def _invoke(self, call: _Call) -> Any:
+        tool, block, run_id = call.tool, call.block, self._announcer.run_id
+        key = f"{run_id}/{block.id}"
+        context = ToolContext(self._deps, block.id, key, call.deadline, run_id, self._progress_of(block))
+
+        def enter() -> Any:
+            with self._inside(call):
+                return tool.invoke(block.input, context)
+
+        value = await self._threads.run(enter) if tool.blocking else enter()
+        if not inspect.isawaitable(value):
+            return value
+        with self._inside(call):
+            return await value
+
+    @contextlib.contextmanager
+    def _inside(self, call: _Call) -> Iterator[None]:
+        """While this lasts, in a thread or on the event loop, the handler is at work."""
+        call.entered = True
+        if call.tool.tier.runs_alone:
+            self._alive[call.block.id] = call.block.name
+        try:
+            yield
+        finally:
+            self._alive.pop(call.block.id, None)
+
+    def _progress_of(self, block: ToolUseBlock) -> Callable[[str], None]:
         """A function that tools may call from any thread."""
         loop = asyncio.get_running_loop()
 
         def progress(message: str) -> None:
-            loop.call_soon_threadsafe(self._tell_progress, call, message)
+            # A thread that was left behind may outlive the loop.
+            with contextlib.suppress(RuntimeError):
+                loop.call_soon_threadsafe(self._tell_progress, block, message)
 
         return progress
 
-    def _tell_progress(self, call: ToolUseBlock, message: str) -> None:
-        task = asyncio.create_task(self._announcer.tell(events.ToolProgressed, call=call, message=message))
-        self._tasks.add(task)
-        task.add_done_callback(self._tasks.discard)
-
-    def _linger(self, run: _Started, work: asyncio.Future[ToolResult]) -> None:
-        """Remember that a call that may still change something is alive, until it has ended."""
-        if run.tool.tier.runs_alone:
-            self._lingering[run.call.id] = run.call.name
-            if not run.tool.blocking:
-                work.add_done_callback(lambda _: self._ended(run.call.id))
-
-    def _ended(self, call_id: str) -> None:
-        self._lingering.pop(call_id, None)
+    def _tell_progress(self, block: ToolUseBlock, message: str) -> None:
+        if self._announcer.heard:
+            self._tell(self._announcer.tell(events.ToolProgressed, call=block, message=message))
 
 
-async def _cancel(work: asyncio.Future[ToolResult]) -> None:
-    """Cancel, and wait a little: a coroutine that swallows its cancellation is left behind."""
-    work.cancel()
-    await asyncio.wait((work,), timeout=GRACE_SECONDS)
-
-
-def _timed_out(run: _Started) -> ToolResult:
+def _timed_out(call: _Call) -> ToolResult:
     """Past the deadline: failed for a tool that changes nothing, else nobody knows what it did (spec section 4)."""
-    late = f"{run.call.name} did not finish within {run.deadline:g} s"
-    if run.tool.tier.needs_approval:
-        return result(
-            run.call.id, "outcome_unknown", f"{late}; it may or may not have had its effect. Check before calling again"
-        )
-    return result(run.call.id, "failed", f"timeout: {late}")
+    name, id = call.block.name, call.block.id
+    if not call.entered:
+        why = "calls that are past their deadline hold every thread"
+        return result(id, "failed", f"timeout: {name} was not started within {call.deadline:g} s: {why}")
+    late = f"{name} did not finish within {call.deadline:g} s"
+    if call.tool.tier.needs_approval:
+        return result(id, "outcome_unknown", f"{late}; it may or may not have had its effect. Check before calling again")
+    return result(id, "failed", f"timeout: {late}")
 
 
-def _not_started(call: ToolUseBlock, lingering: dict[str, str]) -> ToolResult:
-    others = ", ".join(f"{name} ({id})" for id, name in lingering.items())
-    return result(call.id, "failed", f"{call.name} was not started: {others} is past its deadline and still running")
+def _not_started(block: ToolUseBlock, alive: Mapping[str, str]) -> ToolResult:
+    others = ", ".join(f"{name} ({id})" for id, name in alive.items())
+    return result(block.id, "failed", f"{block.name} was not started: {others} is past its deadline and still running")

@@ -5,14 +5,15 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, cast
 
-from geode.application.announcer import Announcer
+from geode.application.announcer import Announcer, being_cancelled
 from geode.application.catalog import Catalog
-from geode.application.processor import ToolCallProcessor
+from geode.application.processor import GRACE_SECONDS, ToolCallProcessor
 from geode.domain.approval import Approve, Asked, Decision, Deny, Later, Question
 from geode.domain.content import ToolResult
-from geode.domain.loop.inputs import Decided, Input, StopRequested, ToolFinished
+from geode.domain.errors import Misuse
+from geode.domain.loop.inputs import Decided, Input, ToolFinished
 from geode.domain.loop.state import State
 from geode.domain.policy import Policy
 from geode.domain.rounds import as_decided
@@ -39,42 +40,47 @@ class StagePerformer:
         clock: Clock,
         announcer: Announcer,
         approver: Approver | None,
-        turn_to_ask: asyncio.Lock,
     ) -> None:
-        self._catalog, self._clock, self._announcer = catalog, clock, announcer
-        self._approver, self._turn_to_ask = approver, turn_to_ask
+        self._catalog, self._clock, self._announcer, self._approver = catalog, clock, announcer, approver
         self._inputs: asyncio.Queue[Input] = asyncio.Queue()
         self._processor = ToolCallProcessor(
             catalog=catalog, policy=policy, deps=deps, clock=clock, announcer=announcer, finished=self._tool_finished
         )
-        self._begun: set[str] = set()
+        self._started: set[str] = set()
+        self._asked: set[str] = set()
         self._asking: set[asyncio.Task[None]] = set()
 
     async def next_input(self, state: State) -> Input:
         """Start and ask what the pending stage wants and was not yet, then wait for whatever comes first."""
-        stage, round = state.stage, state.round
-        for index, call in enumerate(round.turn.calls):
-            if call.id in stage.start and (key := f"run {call.id}") not in self._begun:
-                self._begun.add(key)
-                self._processor.start(as_decided(call, round), index, stage.timeout_seconds)
-        unasked = [call for call in round.turn.calls if call.id in stage.ask and f"ask {call.id}" not in self._begun]
+        stage = state.stage
+        self._start([id for id in stage.start if id not in self._started], state)
+        unasked = [id for id in stage.ask if id not in self._asked]
         if unasked:
-            self._begun.update(f"ask {call.id}" for call in unasked)
-            asked = (Asked(call, state.tools[call.name].tier, _reason(state, call.name)) for call in unasked)
-            task = asyncio.create_task(self._ask(Question(state.run_id, tuple(asked))))
+            self._asked.update(unasked)
+            calls = [state.round.call(id) for id in unasked]
+            asked = (Asked(call, state.terms.tools[call.name].tier, _reason(state, call.name)) for call in calls)
+            task = asyncio.create_task(self._ask(Question(state.terms.run_id, tuple(asked))))
             self._asking.add(task)
             task.add_done_callback(self._asking.discard)
         return await self._inputs.get()
 
-    def request_stop(self) -> None:
-        """Make a request to stop the next input."""
-        self._inputs.put_nowait(StopRequested(self._clock.now()))
+    def _start(self, unstarted: list[str], state: State) -> None:
+        if not unstarted:
+            return
+        self._started.update(unstarted)
+        round, seconds = state.round, state.stage.timeout_seconds
+        for index, call in enumerate(round.turn.calls):
+            if call.id in unstarted:
+                self._processor.start(as_decided(call, round), index, seconds)
 
     async def cancel(self) -> list[ToolFinished]:
-        """Cancel everything that runs; the results that were still in time."""
-        for task in self._asking:
+        """Cancel everything that runs and every open question; the results that were still in time."""
+        asking = tuple(self._asking)
+        for task in asking:
             task.cancel()
         await self._processor.cancel()
+        if asking:
+            await asyncio.wait(asking, timeout=GRACE_SECONDS)
         left: list[Input] = []
         while not self._inputs.empty():
             left.append(self._inputs.get_nowait())
@@ -94,12 +100,29 @@ class StagePerformer:
         if self._approver is None:
             return {}
         try:
-            async with self._turn_to_ask:
-                return await self._approver.decide(question)
+            return checked_answers(await self._approver.decide(question))
+        except asyncio.CancelledError as error:
+            if being_cancelled():
+                raise
+            return await self._denied(question, error)
         except Exception as error:
-            log.warning("the approver failed in run %s", question.run_id, exc_info=error)
-            await self._announcer.notice("approver_failed", f"the approver raised {type(error).__name__}: {error}")
-            return {asked.call.id: Deny("the approval could not be obtained") for asked in question.calls}
+            return await self._denied(question, error)
+
+    async def _denied(self, question: Question, error: BaseException) -> Mapping[str, Decision]:
+        log.warning("the approver failed in run %s", question.run_id, exc_info=error)
+        await self._announcer.notice("approver_failed", f"the approver raised {type(error).__name__}: {error}")
+        return {asked.call.id: Deny("the approval could not be obtained") for asked in question.calls}
+
+
+def checked_answers(decisions: object) -> Mapping[str, Decision]:
+    """Answers by call id. Misuse for anything else: what is no answer must never count as one."""
+    if not isinstance(decisions, Mapping):
+        raise Misuse("answer-type", f"answers are a mapping of call ids, got {type(decisions).__name__}")
+    answers = cast("Mapping[str, Decision]", decisions)
+    for answer in answers.values():
+        if not isinstance(answer, Approve | Deny | Later):
+            raise Misuse("answer-type", f"an answer is Approve(), Deny(…) or Later(), got {answer!r}")
+    return answers
 
 
 def decided(catalog: Catalog, call_id: str, name: str, decisions: Mapping[str, Decision], at: float) -> Decided:
@@ -112,4 +135,4 @@ def decided(catalog: Catalog, call_id: str, name: str, decisions: Mapping[str, D
 
 
 def _reason(state: State, name: str) -> str:
-    return f"{name} is {state.tools[name].tier.name}"
+    return f"{name} is {state.terms.tools[name].tier.name}"

@@ -9,6 +9,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import contextvars
+import inspect
 import threading
 from collections.abc import Callable
 from typing import Any
@@ -23,11 +24,8 @@ class DaemonThreads:
     def __init__(self, limit: int) -> None:
         self._places = asyncio.Semaphore(limit)
 
-    async def run(self, function: Callable[[], Any], ended: Callable[[], None]) -> Any:
-        """What `function` returns or raises, run with the caller's context variables.
-
-        `ended` is called on the event loop when the thread is over, however late that is.
-        """
+    async def run(self, function: Callable[[], Any]) -> Any:
+        """What `function` returns or raises, run with the caller's context variables."""
         await self._places.acquire()
         loop = asyncio.get_running_loop()
         answer: asyncio.Future[tuple[Any, BaseException | None]] = loop.create_future()
@@ -35,9 +33,10 @@ class DaemonThreads:
 
         def arrived(value: Any, error: BaseException | None) -> None:
             self._places.release()
-            ended()
             if not answer.done():
                 answer.set_result((value, error))
+            elif inspect.iscoroutine(value):
+                value.close()
 
         def work() -> None:
             value, error = None, None

@@ -17,7 +17,7 @@ WRAP_UP_TEXT: Final = (
 def exhausted(state: State) -> ExhaustedReason | None:
     """The budget that leaves no room for another model call, if there is one."""
     remaining = state.remaining_seconds
-    if state.counters.rounds >= state.policy.max_rounds:
+    if state.counters.rounds >= state.terms.policy.max_rounds:
         return "max_rounds"
     if remaining is not None and remaining <= 0:
         return "time_budget"
@@ -32,14 +32,14 @@ def tokens_left(state: State) -> int | None:
 
     The next input holds the last one and the last reply.
     """
-    if state.policy.max_total_tokens is None:
+    if state.terms.policy.max_total_tokens is None:
         return None
-    return state.policy.max_total_tokens - state.counters.usage.total_tokens - state.counters.last_usage.total_tokens
+    return state.terms.policy.max_total_tokens - state.counters.usage.total_tokens - state.counters.last_usage.total_tokens
 
 
 def wrap_up_cause(state: State) -> ExhaustedReason | None:
     """The budget that is nearly used up, so that the next round has to conclude. Never in the first round."""
-    rounds, policy = state.counters.rounds, state.policy
+    rounds, policy = state.counters.rounds, state.terms.policy
     if rounds == 0:
         return None
     if policy.max_tool_calls is not None and state.counters.tool_calls >= policy.max_tool_calls:
@@ -64,5 +64,5 @@ def wrap_up_rounds(policy: Policy) -> int:
 def call_seconds(state: State) -> float:
     """The deadline of the next model call: its own, or what is left of the run."""
     remaining = state.remaining_seconds
-    own = state.policy.call_timeout_seconds
+    own = state.terms.policy.call_timeout_seconds
     return own if remaining is None else min(own, remaining)

@@ -160,7 +160,7 @@ def _union_reader(members: tuple[Any, ...]) -> Read:
             return None
         if isinstance(raw, dict) and _TAG in raw and tagged:
             tag = cast("dict[str, Any]", raw)[_TAG]
-            if tag not in tagged:
+            if not isinstance(tag, str) or tag not in tagged:
                 raise CodecError(f"{at or '/'}: unknown tag {tag!r}; known: {', '.join(tagged)}")
             return _reader(tagged[tag])(raw, at)
         if not plain:

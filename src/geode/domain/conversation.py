@@ -50,15 +50,15 @@ class AssistantTurn:
 
     items: tuple[Text | ToolUseBlock | Opaque, ...]
     made_by: Owner | None = None
+    calls: tuple[ToolUseBlock, ...] = field(default=(), init=False, repr=False, compare=False)
     memo: Memo = field(default_factory=dict[Any, Any], init=False, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "calls", tuple(item for item in self.items if isinstance(item, ToolUseBlock)))
 
     @property
     def text(self) -> str:
         return "".join(item.text for item in self.items if isinstance(item, Text))
-
-    @property
-    def calls(self) -> tuple[ToolUseBlock, ...]:
-        return tuple(item for item in self.items if isinstance(item, ToolUseBlock))
 
 
 @dataclass(frozen=True, slots=True)

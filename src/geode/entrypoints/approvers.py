@@ -1,12 +1,16 @@
-"""Ways to ask: a function of one call, everything, or tools by name."""
+"""Ways to ask: a function of one call, everything, or tools by name; and one question at a time."""
 
 from __future__ import annotations
 
+import asyncio
 import inspect
 from collections.abc import Collection, Mapping
+from typing import Final
+from weakref import WeakValueDictionary
 
 from geode.domain.approval import Approve, Decision, Deny, Question
 from geode.entrypoints.settings import Answer
+from geode.ports.approval import Approver
 
 
 class AskEach:
@@ -39,3 +43,30 @@ class ApproveNamed:
     async def decide(self, question: Question) -> Mapping[str, Decision]:
         denied = Deny("only these tools are allowed: " + ", ".join(sorted(self._names)))
         return {asked.call.id: Approve() if asked.call.name in self._names else denied for asked in question.calls}
+
+
+# The lock of each approver on each event loop, for as long as any session holds it.
+_TURNS: Final[WeakValueDictionary[tuple[int, object], asyncio.Lock]] = WeakValueDictionary()
+
+
+class InTurn:
+    """Asks `approver` one question at a time, whichever sessions ask. `who` is the person behind it."""
+
+    def __init__(self, approver: Approver, who: object) -> None:
+        self._approver, self._who = approver, who
+        self._turn: asyncio.Lock | None = None
+
+    async def decide(self, question: Question) -> Mapping[str, Decision]:
+        if self._turn is None:
+            self._turn = _TURNS.setdefault((id(asyncio.get_running_loop()), _key(self._who)), asyncio.Lock())
+        async with self._turn:
+            return await self._approver.decide(question)
+
+
+def _key(who: object) -> object:
+    """Equal for the same method of the same object, which is a new value each time it is named."""
+    try:
+        hash(who)
+    except TypeError:
+        return id(who)
+    return who

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import importlib
 import os
+import sys
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from importlib.util import find_spec
@@ -73,7 +74,8 @@ def is_loopback(url: str) -> bool:
 async def connect(connection: Connection, http: httpx2.AsyncClient) -> ModelAdapter:
     """The adapter. Its SDK is imported in a thread, since that takes seconds."""
     provider = connection.route.provider
-    await asyncio.to_thread(importlib.import_module, _SDK[provider.wire])
+    if _SDK[provider.wire] not in sys.modules:
+        await asyncio.to_thread(importlib.import_module, _SDK[provider.wire])
     match provider.wire:
         case "messages":
             from geode.adapters.anthropic_messages.model import messages_model

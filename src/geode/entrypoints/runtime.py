@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import math
 import os
 import uuid
 from collections.abc import AsyncIterator, Sequence
@@ -13,7 +14,7 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Any, Protocol, Self, Unpack, cast, runtime_checkable
 
 from geode.application.agentic_loop import AgenticLoop, Prompt, Surroundings
-from geode.application.catalog import Catalog
+from geode.application.catalog import Catalog, said_of_denied
 from geode.application.model_call import Asking
 from geode.domain.conversation import Conversation
 from geode.domain.errors import Misuse
@@ -21,7 +22,7 @@ from geode.domain.loop.outcome import Outcome
 from geode.domain.naming import refuse_unknown
 from geode.domain.policy import Policy
 from geode.domain.routing import resolve
-from geode.entrypoints.approvers import AskEach
+from geode.entrypoints.approvers import AskEach, InTurn
 from geode.entrypoints.providers import Connection, connect, find_connection
 from geode.entrypoints.settings import Settings
 from geode.ports.approval import Approver
@@ -76,9 +77,10 @@ class Runtime:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         await self._open.__aexit__(kind, error, trace)
-        model = self._adapter
+        model: object = self._adapter
         self._loop = self._adapter = None
-        if error is None and isinstance(model, ChecksItsEnd):
+        # A default model serves other sessions too; whoever set it checks its end.
+        if error is None and model is not default.value and isinstance(model, ChecksItsEnd):
             model.finish()
 
     @asynccontextmanager
@@ -190,7 +192,9 @@ def prepare(settings: Settings) -> Prepared:
         _observers(settings),
         deps,
     )
-    policy = settings.get("policy") or Policy()
+    policy = _policy(settings)
+    if around.approver is None and (denied := said_of_denied(catalog.facts, policy.grants)):
+        log.warning("%s", denied)
     return Prepared(
         model, model_id, settings.get("system", ""), settings.get("effort"), _temperature(settings), policy, catalog, around
     )
@@ -201,6 +205,8 @@ def _model(settings: Settings) -> tuple[ModelAdapter | Connection, str]:
     if not model:
         raise Misuse("no-model", "no model is named: give model=…, or set GEODE_MODEL")
     if not isinstance(model, str):
+        if not hasattr(model, "acomplete"):
+            raise Misuse("model-type", f"model must be a model id or an adapter, got {type(model).__name__}")
         return model, model.name
     route = resolve(model, settings.get("providers", ()))
     problem = route.swap().value_or(None)
@@ -215,27 +221,36 @@ def _approver(settings: Settings) -> Approver | None:
     if approve is None:
         return None
     if hasattr(approve, "decide"):
-        return cast("Approver", approve)
+        return InTurn(cast("Approver", approve), approve)
     if not callable(approve):
         raise Misuse("approve-type", f"approve must be a function of one call or an Approver, got {type(approve).__name__}")
-    return AskEach(approve)
+    return InTurn(AskEach(approve), approve)
 
 
 def _observers(settings: Settings) -> tuple[Observer, ...]:
     observe = settings.get("observe")
     if observe is None:
         return ()
-    several: Sequence[Observer] = (observe,) if callable(observe) else observe
+    several: Sequence[object] = observe if isinstance(observe, list | tuple) else (observe,)
     for observer in several:
         if not callable(observer):
             raise Misuse("observe-type", f"observe must be a function of one event, got {type(observer).__name__}")
-    return tuple(several)
+    return cast("tuple[Observer, ...]", tuple(several))
 
 
 def _temperature(settings: Settings) -> float | None:
     value: object = settings.get("temperature")
     if value is None:
         return None
-    if not isinstance(value, int | float) or isinstance(value, bool):
+    if not isinstance(value, int | float) or isinstance(value, bool) or not math.isfinite(value):
         raise Misuse("temperature", f'temperature must be a number, got "{value}"')
     return float(value)
+
+
+def _policy(settings: Settings) -> Policy:
+    policy: object = settings.get("policy")
+    if policy is None:
+        return Policy()
+    if not isinstance(policy, Policy):
+        raise Misuse("policy-type", f"policy must be a Policy, got {type(policy).__name__}: Policy(max_rounds=…)")
+    return policy

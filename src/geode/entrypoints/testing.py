@@ -8,18 +8,23 @@ from contextlib import ExitStack, contextmanager
 from typing import Any, NoReturn
 from unittest import mock
 
-from geode.entrypoints.runtime import default
+from geode.entrypoints.runtime import ChecksItsEnd, default
 from geode.ports.model import ModelAdapter
 
 
 @contextmanager
 def default_model(model: str | ModelAdapter) -> Iterator[None]:
-    """Inside it, sessions that name no model use this one; GEODE_MODEL is not looked at."""
+    """Inside it, sessions that name no model use this one; GEODE_MODEL is not looked at.
+
+    One ScriptedModel may serve several sessions: that it was played to its end is checked at the end of this.
+    """
     before, default.value = default.value, model
     try:
         yield
     finally:
         default.value = before
+    if isinstance(model, ChecksItsEnd):
+        model.finish()
 
 
 class NetworkUsed(BaseException):
@@ -31,7 +36,7 @@ class NetworkUsed(BaseException):
 
 @contextmanager
 def no_network() -> Iterator[None]:
-    """Inside it, connecting a socket, loopback included, and looking up a name raise NetworkUsed."""
+    """Inside it, connecting a socket, loopback included, and looking up a name or an address raise NetworkUsed."""
 
     def refuse(*target: Any, **_named: Any) -> NoReturn:
         raise NetworkUsed(f"a connection to {target[-1]!r} was attempted inside no_network()")
@@ -42,5 +47,6 @@ def no_network() -> Iterator[None]:
     with ExitStack() as patched:
         for method in ("connect", "connect_ex", "sendto"):
             patched.enter_context(mock.patch.object(socket.socket, method, refuse))
-        patched.enter_context(mock.patch.object(socket, "getaddrinfo", refuse_lookup))
+        for lookup in ("getaddrinfo", "gethostbyname", "gethostbyname_ex", "gethostbyaddr"):
+            patched.enter_context(mock.patch.object(socket, lookup, refuse_lookup))
         yield

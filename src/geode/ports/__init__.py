@@ -1,1 +1,57 @@
-"""What the domain needs from outside: protocols, with their obligations in the docstrings."""
+"""What the domain needs from outside: protocols, with their obligations in the docstrings.
+
+The names below are all that an author of an adapter, or of another port, needs.
+"""
+
+from geode.domain.content import Image, Opaque, Owner, Text, ToolResult, ToolUseBlock
+from geode.domain.conversation import AssistantTurn, Conversation, Hint, ToolResultsTurn, Turn, UserTurn
+from geode.domain.failures import CallFailure, RetryHint
+from geode.domain.reply import AdapterCallResult, Stop, Usage
+from geode.domain.request import AdapterCallRequest, Capabilities, Limits
+from geode.domain.tools import ToolSpec
+from geode.ports.approval import Approver
+from geode.ports.clock import Clock
+from geode.ports.events import Observer
+from geode.ports.journal import Journal
+from geode.ports.model import CallPart, Delta, Emit, ModelAdapter, TextPart, ThinkingPart
+from geode.ports.schema import SchemaValidator
+from geode.ports.session import Loop, SessionFactory
+from geode.ports.tools import Tool
+
+__all__ = [
+    "AdapterCallRequest",
+    "AdapterCallResult",
+    "Approver",
+    "AssistantTurn",
+    "CallFailure",
+    "CallPart",
+    "Capabilities",
+    "Clock",
+    "Conversation",
+    "Delta",
+    "Emit",
+    "Hint",
+    "Image",
+    "Journal",
+    "Limits",
+    "Loop",
+    "ModelAdapter",
+    "Observer",
+    "Opaque",
+    "Owner",
+    "RetryHint",
+    "SchemaValidator",
+    "SessionFactory",
+    "Stop",
+    "Text",
+    "TextPart",
+    "ThinkingPart",
+    "Tool",
+    "ToolResult",
+    "ToolResultsTurn",
+    "ToolSpec",
+    "ToolUseBlock",
+    "Turn",
+    "Usage",
+    "UserTurn",
+]

@@ -2,19 +2,22 @@
 
 from __future__ import annotations
 
-from typing import Protocol
+from typing import Protocol, runtime_checkable
 
 from geode.domain.loop.inputs import Input
 from geode.domain.loop.state import State
 
 
+@runtime_checkable
 class Journal(Protocol):
     """`began` is written once per run, before its first action; `happened` before the input takes effect.
 
     The state that `began` and the inputs in their order are the whole run: folding `step` over them
-    gives every later state. An exception ends the run, since what was not written did not happen.
+    gives every later state. Both are plain calls, so that nothing, a cancellation least of all, comes
+    between what is written and its effect; a journal that has to wait for something writes behind.
+    An exception ends the run, since what was not written did not happen.
     """
 
-    async def began(self, state: State) -> None: ...
+    def began(self, state: State) -> None: ...
 
-    async def happened(self, run_id: str, input: Input) -> None: ...
+    def happened(self, run_id: str, input: Input) -> None: ...

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import Any, Protocol, TypeAlias
+from typing import Any, Protocol, TypeAlias, runtime_checkable
 
 Check: TypeAlias = Callable[[Mapping[str, Any]], tuple[str, ...]]
 
 
+@runtime_checkable
 class SchemaValidator(Protocol):
     """`compile` gives a check that returns all errors, each `POINTER: what is wrong`, or nothing.
 

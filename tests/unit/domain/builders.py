@@ -131,7 +131,7 @@ def begun(
 
 
 def verdicts_for(state: State, calls: Sequence[ToolUseBlock]) -> tuple[Verdict, ...]:
-    return tuple(Valid() if one.name in state.tools else Unknown(()) for one in calls)
+    return tuple(Valid() if one.name in state.terms.tools else Unknown(()) for one in calls)
 
 
 def replied(
@@ -153,9 +153,7 @@ def failed(state: State, fault: CallFailure, *, jitter: float = 0.5, at: float |
     return step(state, ModelFailed(state.now if at is None else at, fault, jitter))
 
 
-def finished(
-    state: State, call_id: str, kind: ResultKind = "ok", text: str = "done", at: float | None = None
-) -> State:
+def finished(state: State, call_id: str, kind: ResultKind = "ok", text: str = "done", at: float | None = None) -> State:
     found = ToolResult(call_id, kind, (Text(text),))
     return step(state, ToolFinished(state.now if at is None else at, found))
 
@@ -192,6 +190,7 @@ def kinds(state: State) -> dict[str, ResultKind]:
 
 def rounds_of_reading(state: State, count: int) -> State:
     """`count` whole rounds in which the model reads something."""
-    for number in range(count):
-        state = finished(replied(state, call(f"r{number}-{state.counters.rounds}")), f"r{number}-{state.counters.rounds}")
+    for _ in range(count):
+        state = replied(state, call(f"r{state.counters.rounds}"))
+        state = finished(state, stage(state)[0][0])
     return state

@@ -129,7 +129,10 @@ def test_arguments_nested_too_deeply_to_be_written_are_still_a_call() -> None:
     deep: Any = 1
     for _ in range(5_000):
         deep = [deep]
-    for arguments, shown in (({"a": deep}, "<dict that cannot be written as JSON>"), (deep, "<an array that cannot be written as JSON>")):
+    for arguments, shown in (
+        ({"a": deep}, "<dict that cannot be written as JSON>"),
+        (deep, "<an array that cannot be written as JSON>"),
+    ):
         made = tool_use("1", "w", arguments)
         assert made == ToolUseBlock("1", "w", {}, shown)
         assert argument_error(made) == f"arguments are not valid JSON (line 1, column 1){AGAIN}"

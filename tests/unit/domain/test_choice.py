@@ -30,7 +30,7 @@ ACCEPTED: list[tuple[Any, ToolChoice]] = [
 ]
 
 
-@pytest.mark.parametrize(("given", "neutral"), ACCEPTED, ids=lambda value: repr(value))
+@pytest.mark.parametrize(("given", "neutral"), ACCEPTED, ids=repr)
 def test_accepted_spellings(given: Any, neutral: ToolChoice) -> None:
     assert parse_choice(given).unwrap() == neutral
 

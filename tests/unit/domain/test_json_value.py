@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+import re
 from datetime import date
 from types import MappingProxyType
 from typing import Any
@@ -67,9 +68,8 @@ REFUSED: list[tuple[Any, str]] = [
 
 @pytest.mark.parametrize(("value", "why"), REFUSED, ids=repr)
 def test_what_is_refused_names_its_place(value: Any, why: str) -> None:
-    with pytest.raises(ValueError) as caught:
+    with pytest.raises(ValueError, match=f"^{re.escape(why)}$"):
         clean_json(value)
-    assert str(caught.value) == why
 
 
 def nested(depth: int) -> Any:
@@ -102,9 +102,9 @@ def test_written_compactly_and_unescaped() -> None:
 
 
 def test_what_is_no_number_is_never_written() -> None:
-    with pytest.raises(ValueError):
+    with pytest.raises(ValueError, match="not JSON compliant"):
         dump_json(math.nan)
-    with pytest.raises(ValueError):
+    with pytest.raises(ValueError, match="not JSON compliant"):
         exact_json({"a": ["\ud800", math.inf]})
 
 

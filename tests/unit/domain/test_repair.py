@@ -24,7 +24,12 @@ def test_what_an_unfinished_call_is_told() -> None:
 Row = tuple[str, tuple[Turn, ...], tuple[Turn, ...], tuple[Repair, ...]]
 ROWS: list[Row] = [
     ("nothing", (), (), ()),
-    ("a lawful one", (user(), assistant(call("a")), results("a"), user()), (user(), assistant(call("a")), results("a"), user()), ()),
+    (
+        "a lawful one",
+        (user(), assistant(call("a")), results("a"), user()),
+        (user(), assistant(call("a")), results("a"), user()),
+        (),
+    ),
     (
         "interrupted, then told to go on",
         (user(), assistant(call("a")), user("continue")),
@@ -154,7 +159,15 @@ ROWS: list[Row] = [
     ),
     (
         "a turn of results that holds none",
-        (user(), results(), assistant("hi"), results(hints=(HINT,)), assistant(call("a")), results("a"), results(hints=(HINT,))),
+        (
+            user(),
+            results(),
+            assistant("hi"),
+            results(hints=(HINT,)),
+            assistant(call("a")),
+            results("a"),
+            results(hints=(HINT,)),
+        ),
         (user(), assistant("hi"), UserTurn((), (HINT,)), assistant(call("a")), results("a", hints=(HINT,))),
         (Repair("empty_dropped", 1), Repair("empty_dropped", 3), Repair("empty_dropped", 6)),
     ),

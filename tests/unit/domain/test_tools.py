@@ -37,9 +37,7 @@ def test_lone_surrogates_are_replaced() -> None:
 def test_a_blank_name_is_refused(name: str) -> None:
     with pytest.raises(Misuse) as caught:
         ToolSpec(name, "d", SCHEMA)
-    assert str(caught.value) == (
-        "a tool has a blank name. Give it one: @tool(name=…) or ToolSpec(name, …) [tool-name]"
-    )
+    assert str(caught.value) == ("a tool has a blank name. Give it one: @tool(name=…) or ToolSpec(name, …) [tool-name]")
 
 
 WRAP = 'Wrap it: {"type":"object","properties":{"items":…}} [tool-schema]'
@@ -64,7 +62,10 @@ BAD_SCHEMAS: list[tuple[Any, str]] = [
         {"type": "object", "properties": {1: {}}},
         "input_schema is not JSON: /properties has the key 1; keys must be strings [tool-schema]",
     ),
-    ({"type": "object", "x": object()}, "input_schema is not JSON: /x is of type object, which JSON cannot carry [tool-schema]"),
+    (
+        {"type": "object", "x": object()},
+        "input_schema is not JSON: /x is of type object, which JSON cannot carry [tool-schema]",
+    ),
 ]
 
 

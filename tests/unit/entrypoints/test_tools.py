@@ -280,6 +280,7 @@ def test_the_annotation_says_more_than_the_docstring() -> None:
         """
 
     properties = as_tool(f).spec.input_schema["properties"]
+    assert list(properties) == ["a", "b", "c"]
     assert properties["a"] == {"type": "integer", "description": "from the text"}
     assert properties["b"] == {"type": "integer", "exclusiveMinimum": 0, "description": "from the field"}
     assert properties["c"] == {"type": "integer", "description": "from the docstring"}

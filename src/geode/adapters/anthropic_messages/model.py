@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from geode.adapters.anthropic_messages.wire import MessagesWire
-from geode.adapters.http_json.clients import headers_from_environment_off
+from geode.adapters.http_json.clients import own_headers
 from geode.adapters.http_json.endpoint import Endpoint
 from geode.adapters.http_json.exchange import Exchange
 from geode.adapters.http_json.model import HttpModel
@@ -14,10 +14,12 @@ from geode.domain.request import Capabilities
 if TYPE_CHECKING:
     import httpx2
 
+# The version of the API that this wire is written for.
+API_VERSION: Final = "2026-10-21"
 CAPABILITIES = Capabilities(
     # Wire facts A2: these models answer 400 to a forced choice.
     auto_only_models=("claude-opus-5-5", "claude-fable-5-1", "claude-mythos-5-1"),
-    # The API version that the SDK speaks takes no sampling parameter (wire facts A5).
+    # That version takes no sampling parameter (wire facts A5).
     temperature=False,
 )
 
@@ -31,6 +33,12 @@ def messages_model(name: str, endpoint: Endpoint, http: httpx2.AsyncClient) -> H
     import anthropic
     import httpx2
 
+    headers = {
+        "Authorization": f"Bearer {endpoint.api_key}",
+        "Content-Type": "application/json",
+        "Accept": "application/json",
+        "anthropic-version": API_VERSION,
+    }
     client = anthropic.AsyncAnthropic(
         api_key=endpoint.api_key,
         base_url=endpoint.base_url,
@@ -39,11 +47,7 @@ def messages_model(name: str, endpoint: Endpoint, http: httpx2.AsyncClient) -> H
         timeout=600.0,
         webhook_key="",
         open_telemetry=False,
-        default_headers={
-            **headers_from_environment_off("ANTHROPIC_CUSTOM_HEADERS", anthropic.omit),
-            "Authorization": f"Bearer {endpoint.api_key}",
-            "Content-Type": "application/json",
-        },
+        default_headers=own_headers(headers, "ANTHROPIC_CUSTOM_HEADERS", anthropic.omit),
     )
     errors = (anthropic.APIError, httpx2.HTTPError, httpx2.StreamError, OSError)
     return HttpModel(name, CAPABILITIES, MessagesWire(), Exchange(client, "/v1/messages", endpoint, errors))

@@ -5,11 +5,16 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
-from geode.adapters.http_json.reading import mapping
+from geode.adapters.http_json.reading import mapping, string
 from geode.ports.model import CallPart, Delta, TextPart, ThinkingPart
 
-# The field of a block that a delta of this type adds to.
-_GROWING: Final = {"text_delta": "text", "thinking_delta": "thinking", "signature_delta": "signature"}
+# What a delta of this type adds to: the type of the block, and its field.
+_GROWING: Final = {
+    "text_delta": ("text", "text"),
+    "thinking_delta": ("thinking", "thinking"),
+    "signature_delta": ("thinking", "signature"),
+    "input_json_delta": ("tool_use", "partial_json"),
+}
 
 
 class MessageStream:
@@ -26,11 +31,11 @@ class MessageStream:
             case "message_start":
                 self._message = dict(mapping(event.get("message")))
             case "content_block_start":
-                yield from self._start(_index(event), dict(mapping(event.get("content_block"))))
+                yield from self._start(self._index(event, len(self._blocks)), dict(mapping(event.get("content_block"))))
             case "content_block_delta":
-                yield from self._grow(_index(event), mapping(event.get("delta")))
+                yield from self._grow(self._index(event, max(self._blocks, default=0)), mapping(event.get("delta")))
             case "message_delta":
-                self._message.update(mapping(event.get("delta")))
+                self._message = _newer(self._message, mapping(event.get("delta")))
                 self._message["usage"] = _newer(mapping(self._message.get("usage")), mapping(event.get("usage")))
             case "message_stop":
                 self.complete = True
@@ -48,8 +53,11 @@ class MessageStream:
         if "error" in self._message:
             return self._message
         for (index, field), pieces in self._grown.items():
-            block = self._blocks.setdefault(index, {})
-            block[field] = "".join(pieces) if field == "input" else (block.get(field) or "") + "".join(pieces)
+            block, text = self._blocks[index], "".join(pieces)
+            if field != "partial_json":
+                block[field] = string(block.get(field)) + text
+            elif text:
+                block["input"] = text
         return {**self._message, "content": [self._blocks[index] for index in sorted(self._blocks)]}
 
     def _start(self, index: int, block: dict[str, Any]) -> Iterator[Delta]:
@@ -60,27 +68,32 @@ class MessageStream:
             yield TextPart(index, str(block["text"]))
 
     def _grow(self, index: int, delta: Mapping[str, Any]) -> Iterator[Delta]:
-        kind = delta.get("type")
-        if kind == "input_json_delta":
-            piece = str(delta.get("partial_json") or "")
-            self._grown.setdefault((index, "input"), []).append(piece)
-            if piece:
-                yield CallPart(index, str(self._blocks.get(index, {}).get("name") or ""), piece)
-        elif kind == "citations_delta":
-            self._blocks.setdefault(index, {}).setdefault("citations", []).append(delta.get("citation"))
-        elif kind in _GROWING:
-            field = _GROWING[kind]
-            piece = str(delta.get(field) or "")
-            self._grown.setdefault((index, field), []).append(piece)
-            if piece and field != "signature":
-                yield TextPart(index, piece) if field == "text" else ThinkingPart(index, piece)
+        kind = string(delta.get("type"))
+        if kind == "citations_delta":
+            self._blocks.setdefault(index, {"type": "text"}).setdefault("citations", []).append(delta.get("citation"))
+        if kind not in _GROWING:
+            return
+        of, field = _GROWING[kind]
+        block, piece = self._blocks.setdefault(index, {"type": of}), string(delta.get(field))
+        self._grown.setdefault((index, field), []).append(piece)
+        if not piece:
+            return
+        match field:
+            case "partial_json":
+                yield CallPart(index, string(block.get("name")), piece)
+            case "text":
+                yield TextPart(index, piece)
+            case "thinking":
+                yield ThinkingPart(index, piece)
+            case _:
+                pass
+
+    def _index(self, event: Mapping[str, Any], otherwise: int) -> int:
+        """The place of the block that an event is about, which some proxies leave out."""
+        index = event.get("index")
+        return index if isinstance(index, int) else otherwise
 
 
-def _newer(usage: Mapping[str, Any], snapshot: Mapping[str, Any]) -> dict[str, Any]:
-    """Usage comes as snapshots: the last value of a field holds, a field left out keeps its value."""
-    return {**usage, **{field: value for field, value in snapshot.items() if value is not None}}
-
-
-def _index(event: Mapping[str, Any]) -> int:
-    index = event.get("index")
-    return index if isinstance(index, int) else 0
+def _newer(before: Mapping[str, Any], snapshot: Mapping[str, Any]) -> dict[str, Any]:
+    """What comes are snapshots: the last value of a field holds, a field left out keeps its value."""
+    return {**before, **{field: value for field, value in snapshot.items() if value is not None}}

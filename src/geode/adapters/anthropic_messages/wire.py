@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import base64
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from itertools import groupby
 from typing import Any, Final
 
 from returns.result import Failure, Result, Success
@@ -40,8 +39,10 @@ STOPS: Final[Mapping[str, Stop]] = {
     "model_context_window_exceeded": Stop.CONTEXT_EXCEEDED,
 }
 
-# A role and its content blocks, encoded and joined by commas.
+# A role and its message; an empty one for a turn that says nothing this wire takes.
 Segment = tuple[str, bytes]
+_OPEN: Final = {role: b'{"role":"%b","content":[' % role.encode() for role in ("user", "assistant")}
+_CLOSE: Final = b"]}"
 
 
 class MessagesWire:
@@ -109,24 +110,36 @@ def choice(value: ToolChoice) -> dict[str, Any]:
             return {"type": "tool", "name": name}
 
 
-def _messages(turns: Iterable[Segment]) -> Iterator[bytes]:
+def _messages(turns: Iterable[Segment]) -> list[bytes]:
     """Neighbours of one role are one message: results come first in theirs, then whatever the user said."""
-    for role, group in groupby((turn for turn in turns if turn[1]), key=lambda turn: turn[0]):
-        yield b'{"role":"%b","content":[%b]}' % (role.encode(), b",".join(blocks for _, blocks in group))
+    messages, last = list[bytes](), ""
+    for role, message in turns:
+        if not message:
+            continue
+        if role == last:
+            messages[-1] = b"%b,%b" % (messages[-1][: -len(_CLOSE)], message[len(_OPEN[role]) :])
+        else:
+            messages.append(message)
+            last = role
+    return messages
 
 
 def encode_turn(turn: Turn, place: Place) -> Segment:
-    """The role and the blocks of a turn; no blocks for a turn that says nothing this wire takes."""
+    """The role and the message of a turn, as it stands without its neighbours."""
     match turn:
         case UserTurn():
-            return "user", listed([*_blocks(turn.items), *_hints(turn)])
+            return _message("user", listed([*_blocks(turn.items), *_hints(turn)]))
         case AssistantTurn():
-            return "assistant", b",".join(_assistant_blocks(turn, place))
+            return _message("assistant", b",".join(_assistant_blocks(turn, place)))
         case ToolResultsTurn():
             results = [_result(result, id) for result, id in zip(turn.results, place.ids(), strict=True)]
             # An error result takes text alone, so its pictures follow all results.
             pictures = [_image(image) for result in turn.results if result.is_error for image in result.images]
-            return "user", listed([*results, *pictures, *_hints(turn)])
+            return _message("user", listed([*results, *pictures, *_hints(turn)]))
+
+
+def _message(role: str, blocks: bytes) -> Segment:
+    return role, b"%b%b%b" % (_OPEN[role], blocks, _CLOSE) if blocks else b""
 
 
 def _blocks(items: Sequence[Text | Image]) -> list[dict[str, Any]]:
@@ -163,11 +176,10 @@ def _assistant_blocks(turn: AssistantTurn, place: Place) -> Iterator[bytes]:
 
 def _result(result: ToolResult, id: str) -> dict[str, Any]:
     block: dict[str, Any] = {"type": "tool_result", "tool_use_id": id}
+    text = result.text if result.text.strip() else result.kind
     if result.is_error:
-        return {**block, "content": result.text or result.kind, "is_error": True}
-    if result.images:
-        return {**block, "content": _blocks(result.content)}
-    return {**block, "content": result.text or result.kind}
+        return {**block, "content": text, "is_error": True}
+    return {**block, "content": _blocks(result.content) if result.images else text}
 
 
 # ---- in ----------------------------------------------------------------------------------------

@@ -9,11 +9,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Final, cast
 
 from geode.adapters.http_json.reading import mapping, objects, string
 from geode.domain.json_value import dump_json
 from geode.ports.model import CallPart, Delta, TextPart, ThinkingPart
+
+# The field that grows from fragment to fragment, by the type of a reasoning detail; others come whole.
+_GROWING: Final = {"reasoning.text": "text", "reasoning.summary": "summary"}
 
 
 @dataclass(slots=True)
@@ -32,8 +35,10 @@ class ChatStream:
         self._top: dict[str, Any] = {}
         self._finish = ""
         self._texts: dict[str, list[str]] = {}
-        self._parts: list[Any] = []
-        self._details: list[Any] = []
+        # Text in pieces, or a part that is no text.
+        self._content: list[list[str] | Mapping[str, Any]] = []
+        # Each with the pieces of the field that grows.
+        self._details: list[tuple[dict[str, Any], list[str]]] = []
         self._calls: list[_Call] = []
 
     def feed(self, event: Mapping[str, Any]) -> Iterator[Delta]:
@@ -54,10 +59,11 @@ class ChatStream:
         if self._top.get("error"):
             return self._top
         message: dict[str, Any] = {name: "".join(pieces) for name, pieces in self._texts.items()}
-        if self._parts:
-            message["content"] = self._parts
+        if self._content:
+            parts = [{"type": "text", "text": "".join(part)} if isinstance(part, list) else part for part in self._content]
+            message["content"] = parts[0]["text"] if len(parts) == 1 and isinstance(self._content[0], list) else parts
         if self._details:
-            message["reasoning_details"] = self._details
+            message["reasoning_details"] = [_detail(first, pieces) for first, pieces in self._details]
         if self._calls:
             message["tool_calls"] = [
                 {"id": call.id, "function": {"name": call.name, "arguments": "".join(call.pieces)}} for call in self._calls
@@ -65,8 +71,8 @@ class ChatStream:
         return {**self._top, "choices": [{"message": message, "finish_reason": self._finish}]}
 
     def _grow(self, delta: Mapping[str, Any]) -> Iterator[Delta]:
+        yield from self._say(delta.get("content"))
         for name, part in (
-            ("content", TextPart),
             ("refusal", TextPart),
             ("reasoning_content", ThinkingPart),
             ("reasoning", ThinkingPart),
@@ -74,13 +80,35 @@ class ChatStream:
             if piece := string(delta.get(name)):
                 self._texts.setdefault(name, []).append(piece)
                 yield part(0, piece)
-        self._parts += objects(delta.get("content"))
-        self._details += objects(delta.get("reasoning_details"))
+        for detail in objects(delta.get("reasoning_details")):
+            self._reason(detail)
         fragments = objects(delta.get("tool_calls"))
         if legacy := mapping(delta.get("function_call")):
             fragments = [{"index": 0, "function": legacy}]
         for fragment in fragments:
             yield from self._fragment(fragment)
+
+    def _say(self, content: object) -> Iterator[Delta]:
+        """Content is text, or a list of parts; what follows a text continues it."""
+        for part in [{"type": "text", "text": content}] if isinstance(content, str) else objects(content):
+            if part.get("type") != "text":
+                self._content.append(part)
+            elif piece := string(part.get("text")):
+                if not self._content or not isinstance(self._content[-1], list):
+                    self._content.append([])
+                cast("list[str]", self._content[-1]).append(piece)
+                yield TextPart(0, piece)
+
+    def _reason(self, detail: Mapping[str, Any]) -> None:
+        """A text of the same kind and place as the one before continues it."""
+        last, pieces = self._details[-1] if self._details else ({}, list[str]())
+        grows = _GROWING.get(string(detail.get("type")))
+        if grows is None or any(last.get(name) != detail.get(name) for name in ("type", "index")):
+            last, pieces = {}, []
+            self._details.append((last, pieces))
+        last.update({name: value for name, value in detail.items() if value is not None or name not in last})
+        if grows:
+            pieces.append(string(detail.get(grows)))
 
     def _fragment(self, fragment: Mapping[str, Any]) -> Iterator[Delta]:
         function = mapping(fragment.get("function"))
@@ -95,14 +123,19 @@ class ChatStream:
 
     def _open(self, index: int | None, id: str, name: str) -> _Call:
         """The call that a fragment belongs to; a new one where it brings what no open call has."""
-        same_id = [call for call in self._calls if id and call.id == id]
-        at_index = [call for call in self._calls if index is not None and call.index == index]
-        found = same_id or at_index or (self._calls if index is None and not id and not name else [])
+        there = [call for call in self._calls if index is None or call.index == index]
+        same_id = [call for call in there if id and call.id == id]
+        found = same_id or (there if index is not None or not (id or name) else [])
         if found:
             last = found[-1]
             other_id = id and last.id and id != last.id
             other_name = name and last.name and name != last.name
-            if same_id or not (other_id or other_name):
+            if not (other_id or other_name):
                 return last
         self._calls.append(_Call(index))
         return self._calls[-1]
+
+
+def _detail(first: Mapping[str, Any], pieces: list[str]) -> Mapping[str, Any]:
+    grows = _GROWING.get(string(first.get("type")))
+    return {**first, grows: "".join(pieces)} if grows in first else first

@@ -27,8 +27,12 @@ def new_http_client() -> httpx2.AsyncClient:
     return httpx2.AsyncClient(verify=_tls(), trust_env=False, limits=_POOL, timeout=httpx2.Timeout(600.0, connect=10.0))
 
 
-def headers_from_environment_off(variable: str, omit: Any) -> Mapping[str, Any]:
-    """Headers that undo what an SDK takes from `variable`: it would replace an explicit key."""
-    lines = os.environ.get(variable, "").splitlines()
-    names = (line.partition(":")[0].strip() for line in lines if ":" in line)
-    return {name: omit for name in names if name}
+def own_headers(own: Mapping[str, Any], variable: str, omit: Any) -> Mapping[str, Any]:
+    """`own`, with what an SDK takes from `variable` undone: it would replace an explicit key.
+
+    In the spelling of the variable, for the SDK takes names that differ in case for different ones.
+    """
+    lines = os.environ.get(variable, "").split("\n")
+    planted = (line.partition(":")[0].strip() for line in lines if ":" in line)
+    kept = {name.lower(): value for name, value in own.items()}
+    return {**own, **{name: kept.get(name.lower(), omit) for name in planted if name}}

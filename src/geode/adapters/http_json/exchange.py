@@ -101,8 +101,7 @@ class Exchange:
                         yield Body(event, request_id(response))
                         if over():
                             break
-                if over():
-                    await _drain(chunks)
+                await _drain(chunks)
             finally:
                 # In this order: the other one leaves tasks of the generator behind for some turns of the loop.
                 await asyncio.shield(response.aclose())

@@ -11,6 +11,7 @@ import httpx2
 
 from geode.adapters.http_json.endpoint import Endpoint
 from geode.adapters.http_json.json_bytes import read_object
+from geode.adapters.http_json.reading import mapping, string
 from geode.domain.failures import CallFailure
 from geode.domain.json_value import clean_text
 from geode.domain.retry import read_retry_hint
@@ -75,8 +76,8 @@ def error_facts(body: Mapping[str, Any]) -> tuple[str, str, str]:
     """(type, code, message) of an error body in any of the known envelopes.
 
     `{error: {type, code, message}}` of the OpenAI wires, `{type: error, error: {type, message,
-    details: {error_code}}}` of Messages, `{detail: …}` of gateways, `{error: text}`, and the flat
-    event `{type: error, code, message}`.
+    details: {error_code}}}` of Messages, `{detail: …}` of gateways, `{error: text}`, the flat event
+    `{type: error, code, message}`, and relays that quote the provider in `metadata.raw`.
     """
     error = body.get("error")
     if isinstance(error, str):
@@ -86,8 +87,20 @@ def error_facts(body: Mapping[str, Any]) -> tuple[str, str, str]:
     inner = cast("Mapping[str, Any]", details).get("error_code") if isinstance(details, Mapping) else None
     detail = body.get("detail")
     message = facts.get("message") or (detail if isinstance(detail, str) else "")
-    kind = facts.get("type") if facts is not body else ""
-    return _word(kind), _word(inner or facts.get("code")), clean_text(str(message or ""))
+    kind = _word(facts.get("type")) if facts is not body else ""
+    upstream_kind, upstream = _upstream(facts)
+    words = ": ".join(clean_text(str(part)) for part in (message, upstream) if part)
+    return kind or upstream_kind, _word(inner or facts.get("code")), words
+
+
+def _upstream(facts: Mapping[str, Any]) -> tuple[str, str]:
+    """What a relay passes on from the provider behind it: that one's word and message, as JSON text or plain."""
+    raw = clean_text(string(mapping(facts.get("metadata")).get("raw")))
+    body = read_object(raw.encode())
+    if body is None:
+        return "", raw
+    kind, code, message = error_facts(body)
+    return code or kind, message or raw
 
 
 def shown_url(url: str) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from geode.adapters.http_json.clients import headers_from_environment_off
+from geode.adapters.http_json.clients import own_headers
 from geode.adapters.http_json.endpoint import Endpoint
 
 if TYPE_CHECKING:
@@ -22,11 +22,11 @@ def openai_client(endpoint: Endpoint, http: httpx2.AsyncClient) -> tuple[openai.
     import openai
 
     headers: dict[str, Any] = {
-        **headers_from_environment_off("OPENAI_CUSTOM_HEADERS", openai.omit),
         "OpenAI-Organization": openai.omit,
         "OpenAI-Project": openai.omit,
         "Authorization": f"Bearer {endpoint.api_key}",
         "Content-Type": "application/json",
+        "Accept": "application/json",
     }
     client = openai.AsyncOpenAI(
         api_key=endpoint.api_key,
@@ -35,7 +35,7 @@ def openai_client(endpoint: Endpoint, http: httpx2.AsyncClient) -> tuple[openai.
         max_retries=0,
         timeout=600.0,
         webhook_secret="",
-        default_headers=headers,
+        default_headers=own_headers(headers, "OPENAI_CUSTOM_HEADERS", openai.omit),
     )
     # Unlike the other SDK this one lets errors of the transport through as they are.
     return client, (openai.APIError, httpx2.HTTPError, httpx2.StreamError, OSError, RuntimeError)

@@ -37,25 +37,39 @@ class Place:
 
 
 def segments(turns: Sequence[Turn], owner: Owner, wire: str, encode: Callable[[Turn, Place], Segment]) -> list[Segment]:
-    """Each turn encoded for `owner` on `wire` (a name for everything else the encoding depends on)."""
+    """Each turn encoded for `owner` on `wire` (a name for everything else the encoding depends on).
+
+    What a turn keeps is used again only beside the same calls at the same place.
+    """
+    key = f"{wire} {owner.adapter} {owner.model}"
     encoded: list[Segment] = []
-    place = Place(owner, 0, False, ())
+    caller: AssistantTurn | None = None
+    calls: tuple[ToolUseBlock, ...] = ()
+    at = 0
     for index, turn in enumerate(turns):
         if isinstance(turn, AssistantTurn):
-            own = turn.made_by is not None and turn.made_by.adapter == owner.adapter
-            place = Place(owner, index, own, turn.calls)
-        key = (wire, owner.adapter, owner.model, place.turn, place.own)
-        if key not in turn.memo:
-            turn.memo[key] = encode(turn, place)
-        encoded.append(turn.memo[key])
+            caller, calls, at = turn, turn.calls, index
+        kept = turn.memo.get(key)
+        if kept is None or kept[0] is not calls or kept[1] != at:
+            own = caller is not None and caller.made_by is not None and caller.made_by.adapter == owner.adapter
+            kept = turn.memo[key] = (calls, at, encode(turn, Place(owner, at, own, calls)))
+        encoded.append(kept[2])
     return encoded
 
 
 def joined(head: Iterable[tuple[str, bytes]], key: str, items: Iterable[bytes]) -> bytes:
-    """A JSON object of the encoded `head` fields, then `key` with the items that are not empty as its list."""
-    fields = [b'"%b":%b' % (name.encode(), value) for name, value in head]
-    fields.append(b'"%b":[%b]' % (key.encode(), b",".join(item for item in items if item)))
-    return b"{%b}" % b",".join(fields)
+    """A JSON object of the encoded `head` fields, then `key` with the items that are not empty as its list.
+
+    Joined in one go: a body is long, and each copy of it would cost more than all the rest.
+    """
+    fields = b",".join([b'"%b":%b' % (name.encode(), value) for name, value in head])
+    opening, closing = b'{%b,"%b":[' % (fields, key.encode()), b"]}"
+    parts = [item for item in items if item]
+    if not parts:
+        return opening + closing
+    parts[0] = opening + parts[0]
+    parts[-1] += closing
+    return b",".join(parts)
 
 
 def listed(items: Iterable[Any]) -> bytes:

@@ -14,7 +14,8 @@ from geode.ports.model import CallPart, Delta, TextPart, ThinkingPart
 
 _TERMINAL: Final = frozenset({"response.completed", "response.incomplete", "response.failed"})
 _THINKING: Final = frozenset({"response.reasoning_summary_text.delta", "response.reasoning_text.delta"})
-_TEXT: Final = frozenset({"response.output_text.delta", "response.refusal.delta"})
+# The field of a message's part that a delta of this type adds to.
+_TEXT: Final = {"response.output_text.delta": "text", "response.refusal.delta": "refusal"}
 
 
 class ResponseStream:
@@ -24,7 +25,7 @@ class ResponseStream:
         self.complete = False
         self._response: Mapping[str, Any] = {}
         self._items: dict[int, dict[str, Any]] = {}
-        self._texts: dict[int, list[str]] = {}
+        self._texts: dict[tuple[int, str], list[str]] = {}
         self._arguments: dict[int, list[str]] = {}
 
     def feed(self, event: Mapping[str, Any]) -> Iterator[Delta]:
@@ -41,7 +42,7 @@ class ResponseStream:
             self._arguments[index] = [event["arguments"]]
         elif kind in _TEXT:
             piece = string(event.get("delta"))
-            self._texts.setdefault(index, []).append(piece)
+            self._texts.setdefault((index, _TEXT[kind]), []).append(piece)
             if piece:
                 yield TextPart(index, piece)
         elif kind in _THINKING:
@@ -73,7 +74,7 @@ class ResponseStream:
         if item.get("type") == "function_call" and not item.get("arguments"):
             return {**item, "arguments": "".join(self._arguments.get(index, []))}
         if item.get("type") == "message" and not item.get("content"):
-            return {**item, "content": [{"type": "output_text", "text": "".join(self._texts.get(index, []))}]}
+            return {**item, "content": [_part(field, pieces) for (at, field), pieces in self._texts.items() if at == index]}
         return item
 
     def _index(self, event: Mapping[str, Any]) -> int:
@@ -88,3 +89,7 @@ class ResponseStream:
 
 def _flat(event: Mapping[str, Any]) -> dict[str, Any]:
     return {"code": event.get("code"), "message": event.get("message")}
+
+
+def _part(field: str, pieces: list[str]) -> dict[str, Any]:
+    return {"type": "refusal" if field == "refusal" else "output_text", field: "".join(pieces)}

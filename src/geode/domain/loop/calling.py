@@ -33,10 +33,10 @@ def _choice(state: State, cause: ExhaustedReason | None) -> ToolChoice:
     """Auto in ordinary rounds; none to conclude, and after calls that came although the choice was none."""
     if cause is not None or state.counters.calls_under_none:
         return NoTools()
-    return state.first_choice if state.counters.rounds == 0 else Auto()
+    return state.terms.first_choice if state.counters.rounds == 0 else Auto()
 
 
 def _output_limit(state: State, cause: ExhaustedReason | None) -> int | None:
-    small = state.policy.wrap_up_output_tokens if cause is not None else None
-    limits = [limit for limit in (state.policy.max_output_tokens, small, tokens_left(state)) if limit is not None]
+    small = state.terms.policy.wrap_up_output_tokens if cause is not None else None
+    limits = [limit for limit in (state.terms.policy.max_output_tokens, small, tokens_left(state)) if limit is not None]
     return min(limits) if limits else None

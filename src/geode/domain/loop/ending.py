@@ -17,25 +17,25 @@ def end(state: State, reason: Literal["natural", "stopped"]) -> State:
     """The run ends by itself or by the caller."""
     usage = state.counters.usage
     if reason == "stopped":
-        return _finish(state, Stopped(state.said, state.closed, usage, state.run_id))
-    return _finish(state, Answered(last_words(state), state.closed, usage, state.run_id))
+        return _finish(state, Stopped(state.said, state.closed, usage, state.terms.run_id))
+    return _finish(state, Answered(last_words(state), state.closed, usage, state.terms.run_id))
 
 
 def exhaust(state: State, reason: ExhaustedReason, *, concluded: bool = False) -> State:
     """A limit ends the run: with the model's conclusion if it gave one, else with what was said so far."""
     text = (last_words(state) if concluded else "") or state.said
-    return _finish(state, Exhausted(text, state.closed, state.counters.usage, state.run_id, reason))
+    return _finish(state, Exhausted(text, state.closed, state.counters.usage, state.terms.run_id, reason))
 
 
 def refuse(state: State, reply: AdapterCallResult) -> State:
     """The model declined; nothing of the refused reply is stored, its text is handed on."""
     text = "\n".join(part for part in (state.said, reply.text) if part.strip())
-    return _finish(state, Refused(text, state.closed, state.counters.usage, state.run_id, reply.refusal))
+    return _finish(state, Refused(text, state.closed, state.counters.usage, state.terms.run_id, reply.refusal))
 
 
 def fail(state: State, reason: FailedReason, why: str, failure: CallFailure | None = None) -> State:
     """The provider failed for good."""
-    return _finish(state, Failed(state.said, state.closed, state.counters.usage, state.run_id, reason, why, failure))
+    return _finish(state, Failed(state.said, state.closed, state.counters.usage, state.terms.run_id, reason, why, failure))
 
 
 def last_words(state: State) -> str:

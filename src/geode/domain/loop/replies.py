@@ -28,7 +28,7 @@ def judge_reply(state: State, call: CallModel, reply: AdapterCallResult, verdict
         return refuse(state, reply)
     if reply.stop is Stop.ERROR:
         return fail(
-            state, "model_error", f"{state.owner.adapter}: the provider ended the reply with an error ({reply.stop_word})"
+            state, "model_error", f"{state.terms.owner.adapter}: the provider ended the reply with an error ({reply.stop_word})"
         )
     if reply.stop is Stop.CONTEXT_EXCEEDED:
         return exhaust(_stored(state, _without_calls(reply)), "context_exhausted")
@@ -43,18 +43,18 @@ def _without_calls(reply: AdapterCallResult) -> AdapterCallResult:
 
 def _stored(state: State, reply: AdapterCallResult) -> State:
     """The reply, which calls nothing, as a turn of the conversation; an empty one is not stored."""
-    turn = AssistantTurn(reply.items, state.owner)
+    turn = AssistantTurn(reply.items, state.terms.owner)
     return state if says_nothing(turn) else replace(state, closed=state.closed.grown(turn))
 
 
 def _without_call(state: State, call: CallModel, reply: AdapterCallResult) -> State:
-    counters, policy = state.counters, state.policy
+    counters, policy = state.counters, state.terms.policy
     match reply.stop:
         case Stop.PAUSE if counters.pauses < policy.max_pauses:
             return next_call(replace(_stored(state, reply), counters=replace(counters, pauses=counters.pauses + 1)))
         case Stop.PAUSE:
             why = f"the provider paused its turn more than {policy.max_pauses} times"
-            return fail(_stored(state, reply), "model_error", f"{state.owner.adapter}: {why}")
+            return fail(_stored(state, reply), "model_error", f"{state.terms.owner.adapter}: {why}")
         case Stop.MAX_TOKENS:
             return exhaust(_stored(state, reply), "answer_truncated", concluded=True)
         case Stop.END | Stop.TOOL_CALLS if reply.text.strip():
@@ -64,33 +64,33 @@ def _without_call(state: State, call: CallModel, reply: AdapterCallResult) -> St
             return _empty(state, call)
         case _:
             why = f"the reply stopped with {reply.stop_word or reply.stop.value!r} and calls nothing"
-            return fail(_stored(state, reply), "model_error", f"{state.owner.adapter}: {why}")
+            return fail(_stored(state, reply), "model_error", f"{state.terms.owner.adapter}: {why}")
 
 
 def _empty(state: State, call: CallModel) -> State:
     """Nothing was said: ask again, boundedly, and never end in the shape of an answer."""
     counters = state.counters
-    if counters.empty_replies < state.policy.max_empty_replies:
+    if counters.empty_replies < state.terms.policy.max_empty_replies:
         return next_call(replace(state, counters=replace(counters, empty_replies=counters.empty_replies + 1)))
     if call.wrap_up is not None:
         return exhaust(state, call.wrap_up)
-    return fail(state, "model_error", f"{state.owner.adapter}: the model answered with nothing")
+    return fail(state, "model_error", f"{state.terms.owner.adapter}: the model answered with nothing")
 
 
 def _open_round(state: State, call: CallModel, reply: AdapterCallResult, verdicts: Sequence[Verdict]) -> State:
     """The calls as an open round, with the results of those that cannot run already in it."""
     items = with_unique_ids(reply.items, call.round, state.closed.call_ids)
-    turn = AssistantTurn(items, state.owner)
-    opened = replace(state, open=OpenRound(turn, {}, {}))
+    turn = AssistantTurn(items, state.terms.owner)
     if isinstance(call.tool_choice, NoTools):
         broken = replace(state.counters, calls_under_none=state.counters.calls_under_none + 1)
-        return _answered(replace(opened, counters=broken), (result(one.id, "denied", UNDER_NONE) for one in turn.calls))
+        return _opened(replace(state, counters=broken), turn, (result(one.id, "denied", UNDER_NONE) for one in turn.calls))
     if reply.stop is Stop.MAX_TOKENS:
-        return _answered(opened, (result(one.id, "failed", CUT) for one in turn.calls))
-    left = None if state.policy.max_tool_calls is None else state.policy.max_tool_calls - state.counters.tool_calls
-    found = settle(turn.calls, verdicts, state.tools, state.grants, can_ask=state.can_ask, calls_left=left)
-    return _answered(opened, found)
+        return _opened(state, turn, (result(one.id, "failed", CUT) for one in turn.calls))
+    terms = state.terms
+    left = None if terms.policy.max_tool_calls is None else terms.policy.max_tool_calls - state.counters.tool_calls
+    found = settle(turn.calls, verdicts, terms.tools, state.grants, can_ask=terms.can_ask, calls_left=left)
+    return _opened(state, turn, found)
 
 
-def _answered(state: State, found: Iterator[ToolResult]) -> State:
-    return replace(state, open=replace(state.round, results={one.call_id: one for one in found}))
+def _opened(state: State, turn: AssistantTurn, found: Iterator[ToolResult]) -> State:
+    return replace(state, open=OpenRound(turn, {one.call_id: one for one in found}, {}))

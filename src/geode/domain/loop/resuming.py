@@ -20,22 +20,16 @@ def taken_up(state: State, owner: Owner, tools: Mapping[str, ToolFacts], now: fl
     call whose tool is gone gets a failed result. The time of waiting does not count against the budget.
     """
     if not isinstance(state.pending, Suspend):
-        raise Misuse("not-suspended", f"run {state.run_id} is not suspended; {type(state.pending).__name__} is pending")
-    changed = {name for name, facts in state.tools.items() if tools.get(name) != facts}
+        raise Misuse("not-suspended", f"run {state.terms.run_id} is not suspended; {type(state.pending).__name__} is pending")
+    changed = {name for name, facts in state.terms.tools.items() if tools.get(name) != facts}
     round = state.round
     names = {call.id: call.name for call in round.turn.calls}
     gone = {id: result(id, "failed", f"the tool {names[id]} is no longer there") for id in names if names[id] not in tools}
-    taken = replace(
-        state,
-        owner=owner,
-        tools=tools,
-        grants=tuple(grant for grant in state.grants if grant.tool not in changed),
-        started_at=state.started_at + max(0.0, now - state.now),
-        now=max(now, state.now),
-        open=replace(
-            round,
-            results={**gone, **round.results},
-            decisions={id: decision for id, decision in round.decisions.items() if names[id] not in changed},
-        ),
+    terms = replace(state.terms, owner=owner, tools=tools, started_at=state.terms.started_at + max(0.0, now - state.now))
+    reopened = replace(
+        round,
+        results={**gone, **round.results},
+        decisions={id: decision for id, decision in round.decisions.items() if names[id] not in changed},
     )
-    return advance(taken)
+    grants = tuple(grant for grant in state.grants if grant.tool not in changed)
+    return advance(replace(state, terms=terms, now=max(now, state.now), grants=grants, open=reopened))

@@ -18,11 +18,12 @@ from geode.domain.tools import ToolFacts
 
 @dataclass(frozen=True, slots=True)
 class OpenRound:
-    """A turn whose calls are not all answered yet."""
+    """A turn whose calls are not all answered yet. `ran` counts the calls that were executed."""
 
     turn: AssistantTurn
     results: Mapping[str, ToolResult]
     decisions: Mapping[str, Decision]
+    ran: int = 0
 
     def call(self, call_id: str) -> ToolUseBlock:
         return next(call for call in self.turn.calls if call.id == call_id)
@@ -53,8 +54,11 @@ class Counters:
 
 
 @dataclass(frozen=True, slots=True)
-class State:
-    """See the module. `closed` ends with the last closed round; `first_turn` is where this run began in it."""
+class Terms:
+    """What stays as it is from the beginning of a run to its end.
+
+    `tools` has facts and no handlers; `first_turn` is where the run began in the conversation.
+    """
 
     run_id: str
     owner: Owner
@@ -62,9 +66,16 @@ class State:
     tools: Mapping[str, ToolFacts]
     can_ask: bool
     first_choice: ToolChoice
-    closed: Conversation
     first_turn: int
     started_at: float
+
+
+@dataclass(frozen=True, slots=True)
+class State:
+    """See the module. `closed` ends with the last closed round."""
+
+    terms: Terms
+    closed: Conversation
     now: float
     pending: Action
     open: OpenRound | None = None
@@ -82,7 +93,7 @@ class State:
     @property
     def said(self) -> str:
         """What the model has said in this run so far, turns separated by a line break."""
-        turns = (turn for turn in self.closed.turns[self.first_turn :] if isinstance(turn, AssistantTurn))
+        turns = (turn for turn in self.closed.turns[self.terms.first_turn :] if isinstance(turn, AssistantTurn))
         texts = [turn.text for turn in turns]
         if self.open is not None:
             texts.append(self.open.turn.text)
@@ -91,9 +102,9 @@ class State:
     @property
     def remaining_seconds(self) -> float | None:
         """Seconds left of the time budget, or None where there is no such budget."""
-        if self.policy.max_seconds is None:
+        if self.terms.policy.max_seconds is None:
             return None
-        return self.policy.max_seconds - (self.now - self.started_at)
+        return self.terms.policy.max_seconds - (self.now - self.terms.started_at)
 
     @property
     def stage(self) -> RunStage:

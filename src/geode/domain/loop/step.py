@@ -29,7 +29,7 @@ from geode.domain.loop.inputs import (
 )
 from geode.domain.loop.outcome import FailedReason
 from geode.domain.loop.replies import judge_reply
-from geode.domain.loop.state import State
+from geode.domain.loop.state import OpenRound, State, Terms
 from geode.domain.policy import Policy
 from geode.domain.repair import INTERRUPTED
 from geode.domain.retry import retry_delay_for
@@ -57,25 +57,14 @@ def begin(
     """The state of a run that has not started: its first model call is pending."""
     closed = conversation.grown(turn)
     unplanned = CallModel(0, 0, first_choice, None, None, 0.0)
-    state = State(
-        run_id,
-        owner,
-        policy,
-        tools,
-        can_ask,
-        first_choice,
-        closed,
-        len(closed.turns),
-        now,
-        now,
-        unplanned,
-        grants=policy.grants,
-    )
-    return next_call(state)
+    terms = Terms(run_id, owner, policy, tools, can_ask, first_choice, len(closed.turns), now)
+    return next_call(State(terms, closed, now, unplanned, grants=policy.grants))
 
 
 def step(state: State, input: Input) -> State:
     """The state after `input`. IllegalInput, and nothing changed, for one that the pending action does not allow."""
+    if isinstance(input, ToolFinished):
+        return _tool_finished(state, input)
     now = replace(state, now=max(state.now, input.at))
     match input:
         case ModelReplied():
@@ -89,8 +78,6 @@ def step(state: State, input: Input) -> State:
             return next_call(now, _pending(now, Wait).call)
         case Decided():
             return _decided(now, input)
-        case ToolFinished():
-            return _tool_finished(now, input.result)
         case StopRequested():
             return _stop(now)
         case Interrupted():
@@ -112,7 +99,7 @@ def _replied(state: State, input: ModelReplied) -> State:
     if len(wanted) != len(input.verdicts):
         raise IllegalInput(f"the reply has {len(wanted)} calls and {len(input.verdicts)} verdicts")
     unknown = [one.name for one, verdict in zip(wanted, input.verdicts, strict=True) if refusal(one, verdict) is None]
-    if any(name not in state.tools for name in unknown):
+    if any(name not in state.terms.tools for name in unknown):
         raise IllegalInput(f"a call of no known tool has the verdict Valid: {', '.join(unknown)}")
     spent = replace(
         state.counters,
@@ -128,7 +115,7 @@ def _failed(state: State, input: ModelFailed) -> State:
     call = _pending(state, CallModel)
     kind = classify_retry_error(input.failure)
     remaining = state.remaining_seconds
-    delay = retry_delay_for(state.policy.retry, input.failure, call.attempt, input.jitter)
+    delay = retry_delay_for(state.terms.policy.retry, input.failure, call.attempt, input.jitter)
     if remaining is not None and (
         (remaining <= 0 and kind is FailureClass.TIMEOUT) or (delay is not None and delay >= remaining)
     ):
@@ -137,7 +124,7 @@ def _failed(state: State, input: ModelFailed) -> State:
         return replace(state, pending=Wait(delay, replace(call, attempt=call.attempt + 1)))
     if kind is FailureClass.CONTEXT_OVERFLOW:
         return exhaust(state, "context_exhausted")
-    why = describe(state.owner.adapter, input.failure, call.attempt, state.now - state.counters.call_started_at)
+    why = describe(state.terms.owner.adapter, input.failure, call.attempt, state.now - state.counters.call_started_at)
     return fail(state, _reason(kind), why, input.failure)
 
 
@@ -190,16 +177,21 @@ def _granted(tool: str, arguments: Mapping[str, object], decision: Decision) -> 
             return ()
 
 
-def _tool_finished(state: State, found: ToolResult) -> State:
-    if found.call_id not in state.stage.start:
+def _tool_finished(state: State, input: ToolFinished) -> State:
+    found, stage, round = input.result, state.stage, state.round
+    if found.call_id not in stage.start:
         raise IllegalInput(f"call {found.call_id!r} was not started")
-    counters = replace(state.counters, tool_calls=state.counters.tool_calls + 1)
-    return _settled(replace(state, counters=counters), found)
+    open = OpenRound(round.turn, {**round.results, found.call_id: found}, round.decisions, round.ran + 1)
+    running = tuple(id for id in stage.start if id != found.call_id)
+    # While others of the stage run, a result lets nothing new start.
+    pending = RunStage(running, stage.ask, stage.timeout_seconds)
+    after = replace(state, now=max(state.now, input.at), open=open, pending=pending)
+    return after if running else advance(after)
 
 
-def _settled(state: State, *found: ToolResult) -> State:
+def _settled(state: State, *found: ToolResult, stopping: bool = False) -> State:
     results = {**state.round.results, **{one.call_id: one for one in found}}
-    return advance(replace(state, open=replace(state.round, results=results)))
+    return advance(replace(state, open=replace(state.round, results=results), stopping=state.stopping or stopping))
 
 
 def advance(state: State) -> State:
@@ -216,7 +208,7 @@ def advance(state: State) -> State:
             return _settled(state, *(result(call.id, "failed", OUT_OF_TIME) for call in late))
         return replace(state, pending=RunStage(running, ()))
     current = state.pending if isinstance(state.pending, RunStage) else RunStage((), ())
-    stage = next_stage(state.round, state.tools, state.grants, remaining, current)
+    stage = next_stage(state.round, state.terms.tools, state.grants, remaining, current)
     return _close(state) if stage is None else replace(state, pending=stage)
 
 
@@ -231,10 +223,11 @@ def _close(state: State) -> State:
     """The round becomes part of the conversation: results in call order, then hints."""
     round = state.round
     results = tuple(round.results[call.id] for call in round.turn.calls)
-    closed = replace(state, open=None, closed=state.closed.grown(round.turn, ToolResultsTurn(results)))
+    counters = replace(state.counters, tool_calls=state.counters.tool_calls + round.ran)
+    closed = replace(state, open=None, closed=state.closed.grown(round.turn, ToolResultsTurn(results)), counters=counters)
     if state.stopping:
         return end(closed, "stopped")
-    if state.counters.calls_under_none > state.policy.max_calls_under_none:
+    if state.counters.calls_under_none > state.terms.policy.max_calls_under_none:
         return _never_concluded(closed, state.pending)
     planned = next_call(closed)
     if isinstance(planned.pending, CallModel) and planned.pending.wrap_up and not _hinted(state):
@@ -247,11 +240,11 @@ def _never_concluded(state: State, last: Action) -> State:
     """The model was asked for text alone and called again."""
     if isinstance(last, CallModel) and last.wrap_up is not None:
         return exhaust(state, last.wrap_up)
-    return fail(state, "model_error", f"{state.owner.adapter}: the model keeps calling tools although the choice is none")
+    return fail(state, "model_error", f"{state.terms.owner.adapter}: the model keeps calling tools although the choice is none")
 
 
 def _hinted(state: State) -> bool:
-    turns = state.closed.turns[state.first_turn :]
+    turns = state.closed.turns[state.terms.first_turn :]
     return any(isinstance(turn, ToolResultsTurn) and turn.hints for turn in turns)
 
 
@@ -265,9 +258,8 @@ def _stop(state: State) -> State:
     if state.open is None:
         return end(state, "stopped")
     running = _running(state)
-    state = replace(state, stopping=True)
     left = (call.id for call in state.round.waiting if call.id not in running)
-    return _settled(state, *(result(id, "interrupted", NOT_STARTED) for id in left))
+    return _settled(state, *(result(id, "interrupted", NOT_STARTED) for id in left), stopping=True)
 
 
 def _interrupt(state: State) -> State:
@@ -278,4 +270,4 @@ def _interrupt(state: State) -> State:
         return end(state, "stopped")
     running = state.pending.start if isinstance(state.pending, RunStage) else ()
     found = (result(call.id, "interrupted", INTERRUPTED if call.id in running else NOT_STARTED) for call in state.round.waiting)
-    return _settled(replace(state, stopping=True), *found)
+    return _settled(state, *found, stopping=True)

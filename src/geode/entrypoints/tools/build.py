@@ -67,7 +67,7 @@ def _shapes(source: Source, signature: Signature) -> tuple[dict[str, Shape], Map
         try:
             shape = plain(parameter.annotation)
         except NameError as error:
-            unresolved(source, parameter.name, error)
+            unresolved(source, f'parameter "{parameter.name}"', error)
         if shape is None:
             others[parameter.name] = parameter.annotation
         else:

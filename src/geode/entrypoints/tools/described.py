@@ -55,9 +55,9 @@ def _adapter(source: Source, name: str, annotation: Any) -> TypeAdapter[Any]:
         adapter: TypeAdapter[Any] = TypeAdapter(_known_to_pydantic(annotation))
         adapter.json_schema(schema_generator=_Schemas)
     except (PydanticUserError, SchemaError, NameError, TypeError, ValueError, RecursionError) as error:
-        why = str(error).partition("\n")[0]
+        why = str(error).partition("\n")[0].partition(". Set ")[0].rstrip(".")
         way_out = "Use JSON types, a dataclass, a TypedDict or a pydantic model"
-        source.refuse("tool-type", f'parameter "{name}" has a type that no schema describes: {why} {way_out}')
+        source.refuse("tool-type", f'parameter "{name}" has a type that no schema describes: {why}. {way_out}')
     return adapter
 
 

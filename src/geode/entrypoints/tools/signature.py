@@ -65,12 +65,12 @@ def read_signature(source: Source) -> Signature:
     return Signature(tuple(parameters), context, positional)
 
 
-def unresolved(source: Source, name: str, error: Exception) -> NoReturn:
+def unresolved(source: Source, where: str, error: Exception) -> NoReturn:
     """Misuse for an annotation that cannot be evaluated where the function was written."""
     missing = error.name if isinstance(error, NameError) else None
     what = f"names {missing}, which is unknown there" if missing else f"cannot be read ({type(error).__name__}: {error})"
     way_out = "Define or import it at module level, not in a function or under TYPE_CHECKING"
-    source.refuse("unknown-annotation", f'parameter "{name}": its annotation {what}. {way_out}')
+    source.refuse("unknown-annotation", f"{where}: its annotation {what}. {way_out}")
 
 
 def _parameters(source: Source) -> list[inspect.Parameter]:
@@ -79,7 +79,7 @@ def _parameters(source: Source) -> list[inspect.Parameter]:
         parameters = inspect.signature(source.call).parameters
     except NameError as error:
         # From Python 3.14 on, annotations are evaluated when they are read.
-        unresolved(source, "?", error)
+        unresolved(source, "a parameter", error)
     except ValueError:
         source.refuse("not-a-tool", "its parameters are unknown. Wrap it in a function of your own")
     fixed = source.call.keywords if isinstance(source.call, functools.partial) else {}
@@ -104,7 +104,7 @@ def _resolved(source: Source, parameter: inspect.Parameter) -> Any:
     try:
         return typing.get_type_hints(holder, known, own, include_extras=True)[parameter.name]
     except (NameError, AttributeError, SyntaxError, TypeError) as error:
-        return unresolved(source, parameter.name, error)
+        return unresolved(source, f'parameter "{parameter.name}"', error)
 
 
 def _wanted_deps(annotation: Any) -> tuple[Any] | None:

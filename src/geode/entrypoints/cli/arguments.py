@@ -1,0 +1,154 @@
+"""The grammar of the command line. Nothing here imports what a subcommand needs."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Callable, Mapping
+from typing import Final
+
+from geode import __version__
+from geode.entrypoints.cli.exit_codes import EXIT_CODES
+
+# Written out, because the modules that know them are imported only by the commands that use them.
+WIRES: Final = ("messages", "responses", "chat")
+DIALECTS: Final = ("anthropic", "openai", "openrouter", "glm", "generic", "codex")
+DEFAULT_PORT: Final = 8765
+
+_CODES: Final = "exit codes:\n" + "\n".join(f"  {code:>3}  {meaning}" for code, meaning in EXIT_CODES.items())
+
+_RUN_EPILOG: Final = f"""\
+keys come from the environment (ANTHROPIC_API_KEY, OPENAI_API_KEY, OPENROUTER_API_KEY, ZAI_API_KEY);
+a server on this machine needs none.
+
+examples:
+  geode run "What changed?" --model claude-sonnet-4-5 --tools app:search --tools app:read,write --approve write
+  git diff | geode run - --model gpt-5.2 --system "Review this." --stream
+  geode run "Hi" --model my-llama --base-url http://gpu-3:8000/v1 --wire chat
+
+{_CODES}
+"""
+
+_EMULATE_EPILOG: Final = """\
+A script is a JSON list of steps, played one for each reply; without --script the emulator greets.
+  [
+    {"thinks": "I need the file.", "says": "I look.", "calls": [["read_file", {"path": "README.md"}]]},
+    {"fails": 529, "retry_after": 1},
+    {"says": "Done."}
+  ]
+words of a step: says, thinks, calls ([name, arguments] or [name, arguments, id]), refuses, pauses, cut;
+  or one of: fails (a status), hangs, drops (connect, headers, before_output, after_output, before_end),
+  malformed (html, not_json, error_in_200, error_in_stream, empty, wrong_shape).
+
+Which step is due is read out of each request's own history, so any number of runs can play the
+script, again and again. With --once the script is played once in all, one step for each request.
+"""
+
+
+def parser() -> argparse.ArgumentParser:
+    """The whole grammar; `command` in the namespace is the subcommand."""
+    top = argparse.ArgumentParser(
+        prog="geode",
+        description="Tool calling with large language models, in a conversation that never gets out of step.",
+        epilog=f"geode COMMAND --help says more.\n\n{_CODES}",
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    top.add_argument("--version", action="version", version=f"geode {__version__}")
+    commands = top.add_subparsers(dest="command", metavar="COMMAND", required=True)
+    for name, (help, epilog, add_options) in _COMMANDS.items():
+        add_options(
+            commands.add_parser(
+                name,
+                help=help,
+                description=help[0].upper() + help[1:] + ".",
+                epilog=epilog,
+                formatter_class=argparse.RawDescriptionHelpFormatter,
+            )
+        )
+    return top
+
+
+def _add_run(run: argparse.ArgumentParser) -> None:
+    run.add_argument("prompt", metavar="PROMPT", help="what to do; - reads it from stdin")
+    model = run.add_argument_group("model")
+    model.add_argument("--model", metavar="ID", help="the model; by default the variable GEODE_MODEL")
+    model.add_argument("--system", metavar="TEXT", default="", help="the system text")
+    model.add_argument("--base-url", metavar="URL", type=_address, help="another address for the model's provider")
+    model.add_argument(
+        "--wire", choices=WIRES, help="with --base-url: a server of your own, which speaks this wire and serves any model id"
+    )
+    model.add_argument("--key-from", metavar="VARIABLE", help="with --wire: the variable with the key of your server")
+    tools = run.add_argument_group("tools")
+    tools.add_argument(
+        "--tools",
+        metavar="MODULE:NAME",
+        action="append",
+        default=[],
+        help="a function, a list of tools, or names with commas; repeatable; the current directory is importable",
+    )
+    tools.add_argument(
+        "--approve",
+        metavar="WHICH",
+        default="none",
+        help="which tools above MCP_TRUSTED may run: none (default), all, or names with commas",
+    )
+    limits = run.add_argument_group("limits")
+    limits.add_argument("--max-rounds", metavar="N", type=_count, help="model rounds at most (default 50)")
+    limits.add_argument("--time", metavar="SECONDS", type=_seconds, help="wall time at most")
+    output = run.add_argument_group("output", "without either: the answer on stdout")
+    output.add_argument("--stream", action="store_true", help="text as it comes; tool calls and results on stderr")
+    output.add_argument(
+        "--jsonl", action="store_true", help="every event as one JSON object a line on stdout; deltas too with --stream"
+    )
+
+
+def _add_emulate(emulate: argparse.ArgumentParser) -> None:
+    emulate.add_argument("--host", default="127.0.0.1", help="a loopback address (default 127.0.0.1)")
+    emulate.add_argument("--port", type=_port, default=DEFAULT_PORT, help=f"default {DEFAULT_PORT}; 0 takes a free one")
+    emulate.add_argument("--script", metavar="FILE.json", help="what the model does, step by step")
+    emulate.add_argument("--dialect", choices=DIALECTS, help="whose grammar and rules (default: each wire's own first one)")
+    emulate.add_argument("--once", action="store_true", help="play the script once, then answer with an error")
+
+
+def _add_demo(demo: argparse.ArgumentParser) -> None:
+    demo.add_argument("--wire", choices=WIRES, help="only this one")
+    demo.add_argument("--keep", metavar="FOLDER", help="write the reports here, not into a temporary folder")
+    demo.add_argument("--no-color", action="store_true", help="plain text")
+
+
+_COMMANDS: Final[Mapping[str, tuple[str, str, Callable[[argparse.ArgumentParser], None]]]] = {
+    "run": ("give a prompt and tools to a model, and run to the end", _RUN_EPILOG, _add_run),
+    "emulate": ("play a model server on this machine, for all three wires", _EMULATE_EPILOG, _add_emulate),
+    "demo": (
+        "one run for each wire, offline and without a key, on the files of the current directory",
+        "The model is played by the emulator; the SDKs, HTTP, the tools and the files are real.",
+        _add_demo,
+    ),
+}
+
+
+def _count(text: str) -> int:
+    if not text.isdecimal() or int(text) < 1:
+        raise argparse.ArgumentTypeError(f"{text!r} is not a whole number of 1 or more")
+    return int(text)
+
+
+def _seconds(text: str) -> float:
+    try:
+        seconds = float(text)
+    except ValueError:
+        seconds = 0.0
+    if not 0 < seconds < float("inf"):
+        raise argparse.ArgumentTypeError(f"{text!r} is not a number of seconds above 0")
+    return seconds
+
+
+def _port(text: str) -> int:
+    if not text.isdecimal() or int(text) > 65535:
+        raise argparse.ArgumentTypeError(f"{text!r} is not a port (0 to 65535)")
+    return int(text)
+
+
+def _address(text: str) -> str:
+    if not text.startswith(("http://", "https://")) or not text.partition("://")[2]:
+        raise argparse.ArgumentTypeError(f"{text!r} is no address: http://HOST:PORT or https://…")
+    return text.rstrip("/")

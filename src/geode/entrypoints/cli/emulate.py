@@ -1,0 +1,80 @@
+"""`geode emulate`: a model server on this machine, until Ctrl-C."""
+
+from __future__ import annotations
+
+import json
+import socket
+from argparse import Namespace
+from pathlib import Path
+from typing import Final
+
+from geode.domain.errors import Misuse
+from geode.domain.script import Script, says, script_from_json
+from geode.entrypoints.providers import is_loopback
+
+GREETING: Final[Script] = (
+    says("Hello! I am the emulator of geode: I play a model server, and I refuse what a real one would refuse."),
+    says("Hello again. To make me call your tools, write a script: geode emulate --help shows one."),
+)
+
+
+def emulate_command(arguments: Namespace) -> int:
+    """Serve until interrupted. Misuse without the extra, for a bad script, and where nothing can listen."""
+    script = GREETING if arguments.script is None else read_script(arguments.script)
+    from geode.entrypoints import emulator
+
+    try:
+        serve = emulator.serve
+    except ImportError as error:
+        raise Misuse(
+            "missing-extra", f'geode emulate needs the extra "emulator": pip install "geode[emulator]" ({error})'
+        ) from error
+    from geode.entrypoints.cli.emulator_log import LoggedEmulator
+
+    playing = LoggedEmulator(
+        script,
+        dialect=arguments.dialect,
+        on_missing="error" if arguments.once else "restart",
+        by_conversation=not arguments.once,
+    )
+    try:
+        port = _port(arguments.host, arguments.port)
+        print(banner(arguments.host, port), flush=True)
+        serve(playing, arguments.host, port)
+    except (OSError, ValueError) as error:
+        why = (error.strerror or str(error)).partition(" (")[0] if isinstance(error, OSError) else str(error)
+        place = f"--host {arguments.host} --port {arguments.port}"
+        raise Misuse("emulator-address", f"{place}: {why}; --port 0 takes a free one") from error
+    return 0
+
+
+def read_script(path: str) -> Script:
+    """The script of a JSON file."""
+    try:
+        steps = json.loads(Path(path).read_text("utf-8"))
+        if not isinstance(steps, list):
+            raise ValueError("a script must be a JSON list of steps")
+        return script_from_json(steps)
+    except OSError as error:
+        raise Misuse("script", f"--script {path}: {error.strerror}") from error
+    except (ValueError, TypeError) as error:
+        raise Misuse("script", f"--script {path}: {error}. geode emulate --help shows a script") from error
+
+
+def banner(host: str, port: int) -> str:
+    """The addresses, and what to type in another terminal."""
+    base = f"http://{f'[{host}]' if ':' in host else host}:{port}"
+    return f"""\
+geode emulate: listening until Ctrl-C; no key is needed on this machine
+  messages   {base}      geode run "Hi" --model claude-sonnet-4-5 --base-url {base}
+  responses  {base}/v1   geode run "Hi" --model gpt-5.2 --base-url {base}/v1
+  chat       {base}/v1   geode run "Hi" --model any-name --base-url {base}/v1 --wire chat
+"""
+
+
+def _port(host: str, port: int) -> int:
+    """The port to serve on: known, and found free, before anything is printed."""
+    if not is_loopback(f"http://[{host}]" if ":" in host else f"http://{host}"):
+        raise ValueError(f"the emulator answers anyone who asks, so it listens on a loopback address only, not on {host!r}")
+    with socket.create_server((host, port), family=socket.AF_INET6 if ":" in host else socket.AF_INET) as probe:
+        return int(probe.getsockname()[1])

@@ -1,0 +1,39 @@
+"""What the exit code of `geode` says: one number for each outcome, so that scripts can tell them apart."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Final
+
+if TYPE_CHECKING:
+    from geode.domain.loop.outcome import Outcome
+
+WRONG_USE: Final = 2
+INTERRUPTED: Final = 130
+READER_GONE: Final = 141
+
+_BY_OUTCOME: Final[Mapping[str, int]] = {
+    "Answered": 0,
+    "Refused": 3,
+    "Exhausted": 4,
+    "Failed": 5,
+    "Stopped": 6,
+    "Suspended": 7,
+}
+EXIT_CODES: Final[Mapping[int, str]] = {
+    0: "Answered: the model ended by itself",
+    1: "geode demo: something was not as it must be",
+    WRONG_USE: "wrong use: the message on stderr says what and how to mend it",
+    3: "Refused: the model declined",
+    4: "Exhausted: a limit ended the run (--max-rounds, --time, …)",
+    5: "Failed: the provider failed, or refuses the request or the key",
+    6: "Stopped: the run was ended by its caller",
+    7: "Suspended: the run waits for a person's answer",
+    INTERRUPTED: "interrupted by Ctrl-C; the run was cancelled cleanly",
+    READER_GONE: "the reader of stdout went away",
+}
+
+
+def exit_code(outcome: Outcome) -> int:
+    """The code of `geode run` for the way its run ended."""
+    return _BY_OUTCOME[type(outcome).__name__]

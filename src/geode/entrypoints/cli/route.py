@@ -1,0 +1,48 @@
+"""From `--model`, `--base-url`, `--wire` and `--key-from` to a model id and the provider that serves it."""
+
+from __future__ import annotations
+
+import os
+from argparse import Namespace
+from dataclasses import replace
+
+from geode.domain.errors import Misuse
+from geode.domain.routing import Provider, WireName, resolve
+
+
+def route(arguments: Namespace) -> tuple[str | None, tuple[Provider, ...]]:
+    """The model (None: whatever the session takes without one) and the providers that its id needs.
+
+    `--base-url` alone moves the model's own provider, its key included; with `--wire` the address is a
+    server of its own, which is asked for the model id as it stands.
+    """
+    model: str | None = arguments.model or os.environ.get("GEODE_MODEL") or None
+    base_url: str | None = arguments.base_url
+    wire: WireName | None = arguments.wire
+    if base_url is None:
+        _refuse_alone("--wire", wire, "--base-url URL")
+        _refuse_alone("--key-from", arguments.key_from, "--base-url URL --wire WIRE")
+        return model, ()
+    if model is None:
+        raise Misuse("no-model", "no model is named")
+    if wire is None:
+        _refuse_alone("--key-from", arguments.key_from, "--wire WIRE")
+        return _moved(model, base_url)
+    key = f"env:{arguments.key_from}" if arguments.key_from else None
+    own = Provider(f"{wire}-server", wire, base_url, key)
+    return f"{own.name}/{model}", (own,)
+
+
+def _moved(model: str, base_url: str) -> tuple[str, tuple[Provider, ...]]:
+    found = resolve(model)
+    problem = found.swap().value_or(None)
+    if problem is not None:
+        raise Misuse("unknown-model", problem)
+    route = found.unwrap()
+    moved = replace(route.provider, base_url=base_url)
+    return f"{moved.name}/{route.model}", (moved,)
+
+
+def _refuse_alone(option: str, value: str | None, needed: str) -> None:
+    if value is not None:
+        raise Misuse("option-alone", f"{option} says nothing without {needed}")

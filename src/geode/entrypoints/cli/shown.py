@@ -1,0 +1,115 @@
+"""What `geode run` shows of a run: the answer alone, text as it comes, or every event as JSON."""
+
+from __future__ import annotations
+
+import sys
+from typing import Protocol, TextIO
+
+from geode.domain.loop.outcome import Answered, Failed, Outcome, Suspended
+from geode.entrypoints.cli.jsonl import event_line
+from geode.entrypoints.cli.words import MARKS, call_text, result_text, time_text
+from geode.ports.events import Event, ModelCalled, Notice, Retrying, TextDelta, ToolFinished, ToolProgressed, ToolStarted
+
+_WIDTH = 100
+
+
+class Shown(Protocol):
+    """Is told every event of the run, then how it ended."""
+
+    def event(self, event: Event) -> None: ...
+    def end(self, outcome: Outcome) -> None: ...
+
+
+class AnswerOnly:
+    """The answer on `out` when it is whole."""
+
+    def __init__(self, out: TextIO) -> None:
+        self._out = out
+
+    def event(self, event: Event) -> None:
+        _tell_trouble(event)
+
+    def end(self, outcome: Outcome) -> None:
+        if outcome.text:
+            print(outcome.text, file=self._out)
+        tell_reason(outcome)
+
+
+class AsItComes:
+    """Text on `out` while it is said, the texts of two rounds apart; calls and results as lines on stderr."""
+
+    def __init__(self, out: TextIO) -> None:
+        self._out = out
+        self._unended = False
+
+    def event(self, event: Event) -> None:
+        match event:
+            case TextDelta(text=text):
+                self._out.write(text)
+                self._out.flush()
+                self._unended = not text.endswith("\n") if text else self._unended
+            case ModelCalled():
+                self._end_line()
+            case ToolStarted(call=call):
+                self._tell(f"→ {call_text(call, _WIDTH)}")
+            case ToolProgressed(call=call, message=message):
+                self._tell(f"… {call.name}: {message}")
+            case ToolFinished(call=call, result=result, seconds=seconds):
+                head = f"{MARKS[result.kind]} {call.name} {time_text(seconds)}  "
+                self._tell(head + result_text(result, _WIDTH - len(head)))
+            case _:
+                if isinstance(event, Retrying | Notice):
+                    self._end_line()
+                _tell_trouble(event)
+
+    def end(self, outcome: Outcome) -> None:
+        self._end_line()
+        tell_reason(outcome)
+
+    def _tell(self, line: str) -> None:
+        self._end_line()
+        print(line, file=sys.stderr)
+
+    def _end_line(self) -> None:
+        if self._unended:
+            print(file=self._out, flush=True)
+            self._unended = False
+
+
+class AsJsonLines:
+    """One JSON object a line on `out`, and nothing else there."""
+
+    def __init__(self, out: TextIO) -> None:
+        self._out = out
+
+    def event(self, event: Event) -> None:
+        print(event_line(event), file=self._out, flush=True)
+
+    def end(self, outcome: Outcome) -> None:
+        tell_reason(outcome)
+
+
+def tell_reason(outcome: Outcome) -> None:
+    """One line on stderr, unless the model simply answered."""
+    match outcome:
+        case Answered():
+            return
+        case Failed(reason=reason, why=why):
+            text = f"{reason}: {why}"
+        case Suspended(asked=asked):
+            text = "no answer yet for " + ", ".join(call.name for call in asked)
+        case _:
+            text = outcome.reason
+    print(f"geode run: {type(outcome).__name__} ({text})", file=sys.stderr)
+
+
+def _tell_trouble(event: Event) -> None:
+    match event:
+        case Retrying(seconds=seconds, why=why, attempt=attempt):
+            print(f"attempt {attempt} failed: {why}; again in {time_text(seconds)}", file=sys.stderr)
+        case Notice(kind="wrap_up"):
+            print("a limit is near: the model is asked to conclude", file=sys.stderr)
+        case Notice(kind=kind, text=text) if kind != "tools_denied":  # said before the run, with the option that helps
+            print(text, file=sys.stderr)
+        case _:
+            pass

@@ -1,0 +1,193 @@
+"""`geode demo`: the same script over three wires, through the real SDKs and real HTTP on the loopback."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import sys
+import tempfile
+from argparse import Namespace
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from importlib.metadata import version
+from pathlib import Path
+from typing import Final
+
+from geode.domain.approval import Approve, Decision, Question
+from geode.domain.errors import Misuse
+from geode.domain.loop.outcome import Answered
+from geode.domain.routing import Provider, WireName
+from geode.domain.script import Script
+from geode.entrypoints import emulator
+from geode.entrypoints.demo.folder import Folder, folder_to_show
+from geode.entrypoints.demo.same import comparable, difference
+from geode.entrypoints.demo.script import QUESTION, SYSTEM, script
+from geode.entrypoints.demo.timeline import Timeline, painter
+from geode.entrypoints.demo.tools import DemoTools
+from geode.entrypoints.runtime import session
+from geode.entrypoints.settings import Settings
+from geode.ports.events import Event, Finished, Notice
+
+
+@dataclass(frozen=True, slots=True)
+class Wire:
+    """One of the three: how it is called, the SDK that speaks it, a model, and whether this run is streamed."""
+
+    name: WireName
+    title: str
+    sdk: str
+    model: str
+    path: str
+    streamed: bool
+
+
+WIRES: Final = (
+    Wire("messages", "Anthropic Messages", "anthropic", "claude-sonnet-4-5", "", streamed=True),
+    Wire("responses", "OpenAI Responses", "openai", "gpt-5.2", "/v1", streamed=False),
+    Wire("chat", "Chat Completions", "openai", "my-llama", "/v1", streamed=True),
+)
+_KEYS: Final[Mapping[str, str]] = {
+    "ANTHROPIC_API_KEY": "claude-sonnet-4-5",
+    "OPENAI_API_KEY": "gpt-5.2",
+    "OPENROUTER_API_KEY": "openrouter/openai/gpt-5.2",
+    "ZAI_API_KEY": "glm-4.7",
+}
+
+
+@dataclass(slots=True)
+class Told:
+    """What one run left: its events, and what was not as it must be."""
+
+    wire: Wire
+    requests: int = 0
+    events: list[Event] = field(default_factory=list)
+    problems: list[str] = field(default_factory=list)
+
+
+class _Yes:
+    """Approves, and shows that it did."""
+
+    def __init__(self, timeline: Timeline) -> None:
+        self._timeline = timeline
+
+    async def decide(self, question: Question) -> Mapping[str, Decision]:
+        self._timeline.answered("yes, says the demo")
+        return {asked.call.id: Approve() for asked in question.calls}
+
+
+def demo_command(arguments: Namespace) -> int:
+    """Run, show, compare. 0 when everything was as it must be."""
+    folder = folder_to_show()
+    reports = Path(arguments.keep) if arguments.keep else Path(tempfile.mkdtemp(prefix="geode-demo-"))
+    timeline = Timeline(painter(color=not arguments.no_color))
+    timeline.paint([("geode demo", "bold"), f": one script over each wire, offline, on the real files of {folder.root}"])
+    chosen = [wire for wire in WIRES if arguments.wire in (None, wire.name)]
+    told = asyncio.run(_runs(chosen, folder, reports, timeline))
+    problems = [f"{one.wire.title}: {problem}" for one in told for problem in one.problems] + _differences(told, folder)
+    return _concluded(timeline, told, problems, reports)
+
+
+async def _runs(wires: Sequence[Wire], folder: Folder, reports: Path, timeline: Timeline) -> list[Told]:
+    played = script(folder)
+    return [await _run(wire, played, DemoTools(folder, reports / wire.name), timeline) for wire in wires]
+
+
+async def _run(wire: Wire, played: Script, tools: DemoTools, timeline: Timeline) -> Told:
+    try:
+        server = emulator.Emulator(played, check_signatures=True)
+    except ImportError as error:
+        raise Misuse(
+            "missing-extra", f'geode demo needs the extra "emulator": pip install "geode[emulator]" ({error})'
+        ) from error
+    told = Told(wire)
+
+    def observe(event: Event) -> None:
+        told.events.append(event)
+        timeline.event(event)
+
+    async with emulator.running(server) as running:
+        address = running.base_url + wire.path
+        how = "streamed" if wire.streamed else "whole replies"
+        timeline.header(wire.title, f"{wire.sdk} {version(wire.sdk)}, {how}, {address}", QUESTION)
+        settings = Settings(
+            model=f"demo/{wire.model}",
+            providers=[Provider("demo", wire.name, address)],
+            tools=tools.all,
+            approve=_Yes(timeline),
+            observe=observe,
+            system=SYSTEM,
+        )
+        async with session(**settings) as loop:
+            if wire.streamed:
+                async for _ in loop.stream(QUESTION):
+                    pass
+            else:
+                await loop.run(QUESTION)
+    told.requests = len(server.received)
+    told.problems += _problems(told.events, server, played)
+    return told
+
+
+def _problems(events: Sequence[Event], server: emulator.Emulator, played: Script) -> list[str]:
+    """What must not be: a refused request, another end than an answer, a script that was not played, a deaf observer."""
+    refused = [f"the emulator refused a request by {found.rule} at {found.at}: {found.message}" for found in server.violations]
+    last = events[-1] if events else None
+    if not isinstance(last, Finished) or not isinstance(last.outcome, Answered):
+        refused.append(f"the run did not end with an answer: {last!r:.300}")
+    if server.position != len(played):
+        refused.append(f"{server.position} of {len(played)} steps of the script were played")
+    return refused + [event.text for event in events if isinstance(event, Notice)]
+
+
+def _differences(told: Sequence[Told], folder: Folder) -> list[str]:
+    first, *others = told
+    found: list[str] = []
+    for other in others:
+        what = difference(comparable(first.events), comparable(other.events))
+        if what:
+            found.append(f"{first.wire.title} and {other.wire.title} do not tell the same: {what[:600]}")
+    changed = folder.changed_since() if found else []
+    return [*found, f"files changed meanwhile ({', '.join(changed[:3])}): run it again"] if changed else found
+
+
+def _concluded(timeline: Timeline, told: Sequence[Told], problems: Sequence[str], reports: Path) -> int:
+    paint = timeline.paint
+    paint([])
+    for problem in problems:
+        paint([("✗ ", "bold red"), problem])
+    if problems:
+        return 1
+    requests = sum(one.requests for one in told)
+    shared = len(comparable(told[0].events))
+    if len(told) > 1:
+        paint(
+            [
+                ("✓ ", "bold green"),
+                f"{len(told)} wires, streamed and not: the same outcome and the same {shared} events, deltas aside",
+            ]
+        )
+    paint([("✓ ", "bold green"), f"{requests} requests, each accepted by the rules of the emulator"])
+    paint([("✓ ", "bold green"), "reports: ", *_paths(reports, told)])
+    paint([])
+    paint(["The model was scripted; SDKs, HTTP, tools and files were real. With a real one:"])
+    for line in _command():
+        paint([(f"  {line}", "bold")])
+    sys.stdout.flush()
+    return 0
+
+
+def _paths(reports: Path, told: Sequence[Told]) -> list[str]:
+    names = [one.wire.name for one in told]
+    middle = names[0] if len(names) == 1 else f"{{{','.join(names)}}}"
+    return [f"{reports}/{middle}/report.md"]
+
+
+def _command() -> tuple[str, str]:
+    """What to type to do the same with a model; with a key that is there, if one is."""
+    found = next((name for name in _KEYS if os.environ.get(name)), None)
+    key = "" if found else "ANTHROPIC_API_KEY=… "
+    model = _KEYS[found or "ANTHROPIC_API_KEY"]
+    return (
+        f'{key}geode run "{QUESTION.partition("?")[0]}?" --model {model} --stream \\',
+        "  --tools geode.entrypoints.demo.here:tools --approve write_report",
+    )

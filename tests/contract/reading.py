@@ -1,0 +1,290 @@
+"""Reading a request body as a person would: who said what, who called what, what came back.
+
+An independent witness of what left: it shares nothing with the encoders. `expected` says the same of
+a neutral conversation, so that the two can be compared.
+"""
+
+from __future__ import annotations
+
+import base64
+import json
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any, TypeAlias
+
+from geode.domain.arguments import UNPARSED_KEY
+from geode.domain.content import Image, Opaque, Owner, Text, ToolUseBlock
+from geode.domain.conversation import AssistantTurn, Conversation, ToolResultsTurn, UserTurn
+from geode.entrypoints.emulator import Protocol
+
+KINDS = ("failed", "denied", "interrupted", "outcome_unknown")
+FITS = re.compile(r"[A-Za-z0-9_-]{1,64}")
+Json: TypeAlias = Mapping[str, Any]
+
+
+@dataclass(frozen=True)
+class Told:
+    who: str
+    text: str
+
+
+@dataclass(frozen=True)
+class Shown:
+    """A picture that is in no result."""
+
+    data: bytes
+
+
+@dataclass(frozen=True)
+class Asked:
+    """A call; `number` counts the calls of the whole conversation."""
+
+    number: int
+    name: str
+    input: Any
+    id: str = field(default="", compare=False)
+
+
+@dataclass(frozen=True)
+class Answered:
+    number: int
+    failed: bool
+    text: str
+    pictures: tuple[bytes, ...] = ()
+
+
+@dataclass(frozen=True)
+class Kept:
+    """An opaque item."""
+
+    value: Any
+
+
+Said: TypeAlias = Told | Shown | Asked | Answered | Kept
+
+
+class _Calls:
+    """Numbers of calls by the ids of the last round."""
+
+    def __init__(self) -> None:
+        self.count = 0
+        self.round: dict[str, int] = {}
+
+    def ask(self, id: str, name: str, input: Any) -> Asked:
+        assert id not in self.round, f"the id {id!r} is twice in one round"
+        self.round[id] = self.count
+        self.count += 1
+        return Asked(self.round[id], name, input, id)
+
+    def number(self, id: str) -> int:
+        assert id in self.round, f"the result {id!r} answers none of {list(self.round)}"
+        return self.round[id]
+
+
+def read(protocol: Protocol, body: Json) -> list[Said]:
+    """What the conversation in `body` says, in order."""
+    return list({"messages": _messages, "responses": _responses, "chat": _chat}[protocol](body))
+
+
+def _messages(body: Json) -> Iterator[Said]:
+    calls, role = _Calls(), ""
+    for message in body["messages"]:
+        assert set(message) == {"role", "content"}
+        assert message["role"] != role, "neighbours of one role are one message"
+        role = message["role"]
+        if role == "assistant":
+            calls.round = {}
+        blocks = message["content"]
+        assert blocks
+        for block in [{"type": "text", "text": blocks}] if isinstance(blocks, str) else blocks:
+            yield from _block(block, role, calls)
+
+
+def _block(block: Json, role: str, calls: _Calls) -> Iterator[Said]:
+    match block["type"]:
+        case "text":
+            yield Told(role, block["text"])
+        case "image":
+            yield Shown(_picture(block))
+        case "tool_use":
+            assert isinstance(block["input"], dict)
+            yield calls.ask(block["id"], block["name"], block["input"])
+        case "tool_result":
+            parts = block["content"]
+            listed = [{"type": "text", "text": parts}] if isinstance(parts, str) else parts
+            texts = [part["text"] for part in listed if part["type"] == "text"]
+            pictures = tuple(_picture(part) for part in listed if part["type"] == "image")
+            yield Answered(calls.number(block["tool_use_id"]), block.get("is_error", False), "\n".join(texts), pictures)
+        case _:
+            assert role == "assistant"
+            yield Kept(block)
+
+
+def _picture(block: Json) -> bytes:
+    assert block["source"]["type"] == "base64"
+    return base64.b64decode(block["source"]["data"], validate=True)
+
+
+def _responses(body: Json) -> Iterator[Said]:
+    calls, by_model = _Calls(), False
+    for item in body["input"]:
+        kind = item.get("type", "message")
+        if not by_model and (kind in ("function_call", "reasoning") or item.get("role") == "assistant"):
+            calls.round = {}
+        by_model = kind not in ("message", "function_call_output") or item.get("role") == "assistant"
+        match kind:
+            case "message":
+                for part in item["content"]:
+                    if part["type"] == "input_image":
+                        yield Shown(_data_url(part["image_url"]))
+                    else:
+                        assert part["type"] == ("output_text" if item["role"] == "assistant" else "input_text")
+                        yield Told(item["role"], part["text"])
+            case "function_call":
+                yield calls.ask(item["call_id"], item["name"], _object(item["arguments"]))
+            case "function_call_output":
+                parts = item["output"]
+                listed = [{"type": "input_text", "text": parts}] if isinstance(parts, str) else parts
+                text = "\n".join(part["text"] for part in listed if part["type"] == "input_text")
+                pictures = tuple(_data_url(part["image_url"]) for part in listed if part["type"] == "input_image")
+                yield Answered(calls.number(item["call_id"]), text.startswith(KINDS), text, pictures)
+            case _:
+                yield Kept(item)
+
+
+def _chat(body: Json) -> Iterator[Said]:
+    calls, answers = _Calls(), dict[int, Answered]()
+    for message in body["messages"]:
+        role = message["role"]
+        if role == "tool":
+            text = message["content"]
+            assert isinstance(text, str), "a tool message holds text alone on this wire"
+            number = calls.number(message["tool_call_id"])
+            answers[number] = Answered(number, text.startswith(KINDS), text)
+            continue
+        loose = list(_said_by_user(message, calls, answers)) if role == "user" else []
+        yield from answers.values()
+        answers = {}
+        yield from loose
+        if role == "assistant":
+            calls.round = {}
+            yield from _said_by_model(message, calls)
+    yield from answers.values()
+
+
+def _said_by_user(message: Json, calls: _Calls, answers: dict[int, Answered]) -> Iterator[Said]:
+    """Pictures after a line that names a call belong to that call's result."""
+    parts, of = message["content"], None
+    for part in [{"type": "text", "text": parts}] if isinstance(parts, str) else parts:
+        if part["type"] == "image_url":
+            picture = _data_url(part["image_url"]["url"])
+            if of is None:
+                yield Shown(picture)
+            else:
+                before = answers[of]
+                answers[of] = Answered(of, before.failed, before.text, (*before.pictures, picture))
+            continue
+        of = next((number for id, number in calls.round.items() if part["text"] == f"Images of the result of {id}:"), None)
+        if of is None:
+            yield Told("user", part["text"])
+
+
+def _said_by_model(message: Json, calls: _Calls) -> Iterator[Said]:
+    content = message["content"]
+    assert content is not None or message.get("tool_calls"), "content is null only beside calls"
+    if isinstance(content, str):
+        yield Told("assistant", content)
+    for part in content if isinstance(content, list) else []:
+        yield Told("assistant", part["text"]) if part["type"] == "text" else Kept(part)
+    for call in message.get("tool_calls", ()):
+        assert call["type"] == "function"
+        yield calls.ask(call["id"], call["function"]["name"], _object(call["function"]["arguments"]))
+    yield from (Kept(value) for name, value in message.items() if name not in ("role", "content", "tool_calls"))
+
+
+def _data_url(url: str) -> bytes:
+    head, _, data = url.partition(";base64,")
+    assert head.startswith("data:image/")
+    return base64.b64decode(data, validate=True)
+
+
+def _object(arguments: object) -> Any:
+    assert isinstance(arguments, str)
+    value = json.loads(arguments)
+    assert isinstance(value, dict)
+    return value
+
+
+# ---- what a conversation says ------------------------------------------------------------------
+
+
+def expected(protocol: Protocol, conversation: Conversation, owner: Owner) -> list[Said]:
+    """What a body of this wire has to say for `conversation`, sent to `owner`."""
+    return list(_expected(protocol, conversation, owner))
+
+
+def _expected(protocol: Protocol, conversation: Conversation, owner: Owner) -> Iterator[Said]:
+    asked = answered = 0
+    for turn in conversation.turns:
+        match turn:
+            case UserTurn():
+                yield from (_of_user(item) for item in turn.items if isinstance(item, Image) or item.text.strip())
+            case AssistantTurn():
+                yield from _of_model(protocol, turn, owner, asked)
+                asked += len(turn.calls)
+                continue
+            case ToolResultsTurn():
+                for result in turn.results:
+                    outside = protocol == "messages" and result.is_error
+                    pictures = () if outside else tuple(image.data for image in result.images)
+                    yield Answered(answered, result.is_error, result.text, pictures)
+                    answered += 1
+                if protocol == "messages":
+                    yield from (Shown(image.data) for one in turn.results if one.is_error for image in one.images)
+        yield from (Told("user", hint.text) for hint in turn.hints if hint.text.strip())
+
+
+def _of_user(item: Text | Image) -> Said:
+    return Shown(item.data) if isinstance(item, Image) else Told("user", item.text)
+
+
+def _of_model(protocol: Protocol, turn: AssistantTurn, owner: Owner, asked: int) -> Iterator[Said]:
+    """Chat has one text, then the calls, then the owner's fields; the others keep the order of the items."""
+    items: list[Text | ToolUseBlock | Opaque] = list(turn.items)
+    if protocol == "chat":
+        calls = [item for item in items if isinstance(item, ToolUseBlock)]
+        items = [Text(turn.text), *calls, *(item for item in items if isinstance(item, Opaque))]
+    for item in items:
+        match item:
+            case Text(text=text):
+                if text.strip():
+                    yield Told("assistant", text)
+            case ToolUseBlock():
+                input = item.input if item.unparsed is None else {UNPARSED_KEY: item.unparsed}
+                yield Asked(asked, _name(item.name), input)
+                asked += 1
+            case Opaque():
+                if item.owner == owner:
+                    yield Kept(json.loads(item.json_text))
+
+
+def _name(name: str) -> str:
+    """Every character that no provider takes in a name is an underscore, and 64 are enough."""
+    return re.sub(r"[^A-Za-z0-9_-]", "_", name)[:64] or "unnamed"
+
+
+def same(found: list[Said], wanted: list[Said]) -> bool:
+    """Whether a body says what it should. The text of a result may say more: the kind, where the pictures are."""
+    return len(found) == len(wanted) and all(_same(one, other) for one, other in zip(found, wanted, strict=True))
+
+
+def _same(found: Said, wanted: Said) -> bool:
+    if isinstance(found, Answered) and isinstance(wanted, Answered):
+        says_it = wanted.text in found.text and bool(found.text.strip() or found.pictures)
+        return says_it and (found.number, found.failed, found.pictures) == (wanted.number, wanted.failed, wanted.pictures)
+    return found == wanted
+
+
+def ids(said: list[Said]) -> list[str]:
+    return [one.id for one in said if isinstance(one, Asked)]

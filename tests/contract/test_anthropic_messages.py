@@ -1,0 +1,10 @@
+"""The Messages adapter keeps the contract of every adapter over HTTP."""
+
+from tests.contract.http import HttpHarness
+from tests.contract.http_contract import HttpContract
+
+AUTO_ONLY = ("claude-opus-5-5", "claude-fable-5-1", "claude-mythos-5-1")
+
+
+class TestAnthropicMessages(HttpContract):
+    harness = HttpHarness("messages", "claude-opus-5", "anthropic", auto_only=AUTO_ONLY, temperature=False)

@@ -1,0 +1,8 @@
+"""The Responses adapter keeps the contract of every adapter over HTTP."""
+
+from tests.contract.http import HttpHarness
+from tests.contract.http_contract import HttpContract
+
+
+class TestOpenaiResponses(HttpContract):
+    harness = HttpHarness("responses", "gpt-4.1", "openai", parallel=True)

@@ -1,0 +1,45 @@
+"""How a run ends: closed sets of outcomes and reasons, and the exception for code that would rather raise."""
+
+from __future__ import annotations
+
+from typing import get_args
+
+import pytest
+
+from geode.domain.conversation import Conversation
+from geode.domain.errors import AuthenticationError, BillingError, GeodeError, ModelCallError, RequestRefused
+from geode.domain.loop.outcome import ExhaustedReason, Failed, FailedReason, Outcome
+from geode.domain.reply import Usage
+from tests.unit.domain.builders import failure
+
+
+def test_the_six_outcomes() -> None:
+    named = [kind.__name__ for union in get_args(Outcome) for kind in (get_args(union) or (union,))]
+    assert sorted(named) == ["Answered", "Exhausted", "Failed", "Refused", "Stopped", "Suspended"]
+
+
+def test_reasons_are_closed_sets() -> None:
+    assert set(get_args(ExhaustedReason)) == {
+        *("max_rounds", "time_budget", "tool_budget", "token_budget", "context_exhausted", "answer_truncated")
+    }
+    assert set(get_args(FailedReason)) == {"billing_error", "auth_error", "request_error", "model_error"}
+
+
+ERRORS: list[tuple[FailedReason, type[ModelCallError]]] = [
+    ("billing_error", BillingError),
+    ("auth_error", AuthenticationError),
+    ("request_error", RequestRefused),
+    ("model_error", ModelCallError),
+]
+
+
+@pytest.mark.parametrize(("reason", "kind"), ERRORS, ids=[row[0] for row in ERRORS])
+def test_a_failure_carries_its_exception(reason: FailedReason, kind: type[ModelCallError]) -> None:
+    error = Failed("", Conversation(), Usage(), "r", reason, "acme-payg: no", failure(500)).error
+    assert type(error) is kind
+    assert isinstance(error, GeodeError)
+    assert (str(error), error.failure) == ("acme-payg: no", failure(500))
+
+
+def test_a_call_that_was_never_made_has_no_facts() -> None:
+    assert Failed("", Conversation(), Usage(), "r", "request_error", "no").error.failure is None

@@ -1,0 +1,153 @@
+"""Budgets: when a run is over, and when it begins to conclude. Both sides of every boundary."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from geode.domain.budget import WRAP_UP_TEXT, call_seconds, exhausted, tokens_left, wrap_up_cause, wrap_up_rounds
+from geode.domain.loop.state import Counters, State
+from geode.domain.policy import Policy
+from geode.domain.reply import Usage
+from tests.unit.domain.builders import begun
+
+
+def after(policy: Policy, *, rounds: int = 1, calls: int = 0, seconds: float = 0.0, used: int = 0, last: int = 0) -> State:
+    """The state of a run of `policy` that has spent this much."""
+    counters = Counters(rounds=rounds, tool_calls=calls, usage=Usage(used, 0), last_usage=Usage(0, last))
+    return replace(begun(policy, now=1000.0), counters=counters, now=1000.0 + seconds)
+
+
+# ---- wrap-up: rounds ---------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("budget", "window"),
+    [(1, 0), (2, 1), (3, 1), (4, 1), (5, 1), (7, 1), (8, 2), (9, 2), (12, 2), (50, 2), (1000, 2)],
+)
+def test_the_last_two_rounds_but_at_most_a_quarter_and_at_least_one(budget: int, window: int) -> None:
+    assert wrap_up_rounds(Policy(max_rounds=budget)) == window
+
+
+@pytest.mark.parametrize(
+    ("policy", "window"),
+    [
+        (Policy(wrap_up_rounds=5), 5),
+        (Policy(max_rounds=8, wrap_up_rounds=5, wrap_up_share_of_rounds=0.5), 4),
+        (Policy(wrap_up_rounds=0), 1),
+        (Policy(wrap_up_share_of_rounds=0), 1),
+    ],
+    ids=range(4),
+)
+def test_both_numbers_are_policy(policy: Policy, window: int) -> None:
+    assert wrap_up_rounds(policy) == window
+
+
+@pytest.mark.parametrize(
+    ("budget", "concluding"),
+    [(50, [49, 50]), (10, [9, 10]), (8, [7, 8]), (7, [7]), (4, [4]), (3, [3]), (2, [2]), (1, [])],
+)
+def test_which_rounds_conclude(budget: int, concluding: list[int]) -> None:
+    policy = Policy(max_rounds=budget)
+    causes = {round: wrap_up_cause(after(policy, rounds=round - 1)) for round in range(1, budget + 1)}
+    assert [round for round, cause in causes.items() if cause == "max_rounds"] == concluding
+    assert set(causes.values()) <= {None, "max_rounds"}
+
+
+# ---- wrap-up: time -----------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("budget", "window"), [(3600.0, 30.0), (600.0, 30.0), (300.0, 30.0), (299.0, 29.9), (100.0, 10.0), (10.0, 1.0)]
+)
+def test_the_last_thirty_seconds_but_at_most_a_tenth(budget: float, window: float) -> None:
+    policy = Policy(max_seconds=budget)
+    assert wrap_up_cause(after(policy, seconds=budget - window - 0.01)) is None
+    assert wrap_up_cause(after(policy, seconds=budget - window + 0.01)) == "time_budget"
+
+
+def test_the_first_instant_of_the_last_seconds_concludes() -> None:
+    assert wrap_up_cause(after(Policy(max_seconds=600.0), seconds=570.0)) == "time_budget"
+    assert wrap_up_cause(after(Policy(max_seconds=600.0, wrap_up_seconds=5), seconds=570.0)) is None
+    assert wrap_up_cause(after(Policy(max_seconds=600.0, wrap_up_share_of_seconds=0.01), seconds=570.0)) is None
+
+
+def test_without_a_time_budget_time_is_no_cause() -> None:
+    assert wrap_up_cause(after(Policy(), seconds=10**9)) is None
+
+
+# ---- wrap-up: calls ----------------------------------------------------------------------------
+
+
+def test_used_up_tool_calls_conclude() -> None:
+    policy = Policy(max_tool_calls=3)
+    assert wrap_up_cause(after(policy, calls=2)) is None
+    assert wrap_up_cause(after(policy, calls=3)) == "tool_budget"
+    assert wrap_up_cause(after(policy, calls=4)) == "tool_budget"
+    assert wrap_up_cause(after(Policy(), calls=1000)) is None
+    assert wrap_up_cause(after(Policy(max_tool_calls=0))) == "tool_budget"
+
+
+def test_the_first_round_never_concludes() -> None:
+    policy = Policy(max_rounds=1, max_tool_calls=0, max_seconds=10.0)
+    assert wrap_up_cause(after(policy, rounds=0, seconds=9.99)) is None
+
+
+def test_what_the_model_is_told() -> None:
+    assert WRAP_UP_TEXT == (
+        "The budget of this run is nearly used up. Do not call any more tools: conclude now, "
+        "with what you have found, and say what is left undone."
+    )
+
+
+# ---- the end -----------------------------------------------------------------------------------
+
+
+def test_rounds_run_out() -> None:
+    assert exhausted(after(Policy(), rounds=49)) is None
+    assert exhausted(after(Policy(), rounds=50)) == "max_rounds"
+    assert exhausted(after(Policy(), rounds=51)) == "max_rounds"
+
+
+def test_time_runs_out() -> None:
+    policy = Policy(max_seconds=60.0)
+    assert exhausted(after(policy, seconds=59.9)) is None
+    assert exhausted(after(policy, seconds=60.0)) == "time_budget"
+    assert exhausted(after(policy, seconds=61.0)) == "time_budget"
+    assert exhausted(after(Policy(), seconds=10**9)) is None
+
+
+def test_tokens_run_out_before_the_call_that_would_overrun() -> None:
+    """The next input is at least the last call's, so that much must be left, and a token to answer with."""
+    policy = Policy(max_total_tokens=1000)
+    assert exhausted(after(policy, used=600, last=399)) is None
+    assert exhausted(after(policy, used=600, last=400)) == "token_budget"
+    assert exhausted(after(policy, used=1200)) == "token_budget"
+    assert exhausted(after(Policy(), used=10**9)) is None
+
+
+def test_tokens_left_for_the_next_reply() -> None:
+    assert tokens_left(after(Policy(max_total_tokens=1000), used=600, last=150)) == 250
+    assert tokens_left(after(Policy(max_total_tokens=1000), rounds=0)) == 1000
+    assert tokens_left(after(Policy(), used=5)) is None
+    both = replace(after(Policy(max_total_tokens=1000)), counters=Counters(usage=Usage(100, 20), last_usage=Usage(30, 4)))
+    assert tokens_left(both) == 846
+
+
+def test_the_first_budget_in_order_is_named() -> None:
+    policy = Policy(max_rounds=1, max_seconds=1.0, max_total_tokens=1)
+    assert exhausted(after(policy, rounds=1, seconds=2.0, used=2)) == "max_rounds"
+    assert exhausted(after(policy, rounds=0, seconds=2.0, used=2)) == "time_budget"
+    assert exhausted(after(policy, rounds=0, used=2)) == "token_budget"
+    several = Policy(max_rounds=10, max_seconds=100.0, max_tool_calls=1)
+    assert wrap_up_cause(after(several, rounds=9, seconds=95.0, calls=1)) == "tool_budget"
+    assert wrap_up_cause(after(several, rounds=9, seconds=95.0)) == "max_rounds"
+    assert wrap_up_cause(after(several, rounds=1, seconds=95.0)) == "time_budget"
+
+
+def test_a_call_has_its_own_deadline_or_what_is_left_of_the_run() -> None:
+    assert call_seconds(after(Policy())) == 600.0
+    assert call_seconds(after(Policy(call_timeout_seconds=5.0))) == 5.0
+    assert call_seconds(after(Policy(max_seconds=700.0), seconds=99.0)) == 600.0
+    assert call_seconds(after(Policy(max_seconds=700.0), seconds=650.0)) == 50.0

@@ -1,0 +1,136 @@
+"""Every limit in one place: the numbers, and what is refused."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from geode.domain.approval import Grant
+from geode.domain.errors import Misuse
+from geode.domain.policy import Policy
+from geode.domain.retry import RetryPolicy
+
+DEFAULTS: dict[str, Any] = {
+    "max_rounds": 50,
+    "max_seconds": None,
+    "max_tool_calls": None,
+    "max_total_tokens": None,
+    "max_output_tokens": None,
+    "call_timeout_seconds": 600.0,
+    "idle_timeout_seconds": 120.0,
+    "tool_timeout_seconds": 120.0,
+    "max_parallel": 8,
+    "max_pauses": 5,
+    "max_empty_replies": 1,
+    "max_calls_under_none": 1,
+    "wrap_up_rounds": 2,
+    "wrap_up_share_of_rounds": 0.25,
+    "wrap_up_seconds": 30.0,
+    "wrap_up_share_of_seconds": 0.1,
+    "wrap_up_output_tokens": 2048,
+    "retry": RetryPolicy(3, 2.0, 30.0, 60.0),
+    "grants": (),
+}
+
+
+def test_the_numbers_by_default() -> None:
+    made = Policy()
+    assert {name: getattr(made, name) for name in DEFAULTS} == DEFAULTS
+    assert made == Policy(**DEFAULTS)
+
+
+def test_a_policy_is_changed_by_making_another() -> None:
+    assert replace(Policy(), max_rounds=3, grants=(Grant("read"),)) == Policy(max_rounds=3, grants=(Grant("read"),))
+
+
+def policy(name: str, value: Any) -> Any:
+    """The value under `name` of a policy that was given it."""
+    given: dict[str, Any] = {name: value}
+    return getattr(Policy(**given), name)
+
+
+def refused(name: str, value: Any) -> str:
+    with pytest.raises(Misuse) as caught:
+        policy(name, value)
+    assert caught.value.id == "policy-value"
+    return str(caught.value)
+
+
+WHOLE = [
+    *(("max_rounds", 1), ("max_parallel", 1), ("wrap_up_output_tokens", 1), ("max_total_tokens", 1), ("max_output_tokens", 1)),
+    *(("max_tool_calls", 0), ("max_pauses", 0), ("max_empty_replies", 0), ("max_calls_under_none", 0), ("wrap_up_rounds", 0)),
+]
+
+
+@pytest.mark.parametrize(("name", "least"), WHOLE)
+def test_whole_numbers_from_the_least(name: str, least: int) -> None:
+    assert policy(name, least) == least
+    assert policy(name, 10_000) == 10_000
+    for wrong in (least - 1, -7, 1.5, 2.0, "2", True):
+        assert refused(name, wrong) == (
+            f"Policy.{name} must be a whole number of {least} or more, got {wrong!r} [policy-value]"
+        )
+
+
+@pytest.mark.parametrize("name", ["max_tool_calls", "max_total_tokens", "max_output_tokens"])
+def test_no_limit_is_said_by_none(name: str) -> None:
+    assert policy(name, None) is None
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "max_rounds",
+        "max_parallel",
+        "wrap_up_output_tokens",
+        "max_pauses",
+        "max_empty_replies",
+        "max_calls_under_none",
+        "wrap_up_rounds",
+    ],
+)
+def test_some_limits_cannot_be_lifted(name: str) -> None:
+    assert refused(name, None).startswith(f"Policy.{name} must be a whole number of ")
+
+
+SECONDS = ["max_seconds", "call_timeout_seconds", "idle_timeout_seconds", "tool_timeout_seconds"]
+
+
+@pytest.mark.parametrize("name", SECONDS)
+def test_seconds_above_zero(name: str) -> None:
+    assert policy(name, 0.001) == 0.001
+    assert policy(name, 7) == 7
+    for wrong in (0, 0.0, -1, math.inf, math.nan, "1", True):
+        assert refused(name, wrong) == f"Policy.{name} must be a number of seconds above 0, got {wrong!r} [policy-value]"
+
+
+@pytest.mark.parametrize("name", SECONDS[1:])
+def test_one_call_always_has_a_deadline(name: str) -> None:
+    assert refused(name, None) == f"Policy.{name} must be a number of seconds above 0, got None [policy-value]"
+
+
+@pytest.mark.parametrize("name", ["wrap_up_share_of_rounds", "wrap_up_share_of_seconds"])
+def test_shares_lie_between_nothing_and_all(name: str) -> None:
+    for right in (0, 0.5, 1):
+        assert policy(name, right) == right
+    for wrong in (-0.01, 1.01, math.nan, math.inf, "0.5", None, True):
+        assert refused(name, wrong) == f"Policy.{name} must be between 0 and 1, got {wrong!r} [policy-value]"
+
+
+def test_the_last_seconds_are_not_negative() -> None:
+    for right in (0, 0.5, 100_000):
+        assert Policy(wrap_up_seconds=right).wrap_up_seconds == right
+    for wrong in (-0.01, math.nan, "30", None, False):
+        assert refused("wrap_up_seconds", wrong) == (
+            f"Policy.wrap_up_seconds must be 0 or more seconds, got {wrong!r} [policy-value]"
+        )
+
+
+def test_an_unknown_name_is_refused_with_the_closest() -> None:
+    unknown: dict[str, Any] = {"max_tokenz": 1}
+    with pytest.raises(Misuse) as caught:
+        Policy(**unknown)
+    assert str(caught.value) == 'Policy has no "max_tokenz"; did you mean max_total_tokens? [unknown-name]'

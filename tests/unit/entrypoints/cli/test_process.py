@@ -1,0 +1,133 @@
+"""`geode` as processes: signals, pipes, threads that never end, and two terminals."""
+
+from __future__ import annotations
+
+import re
+import select
+import signal
+import subprocess
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import IO
+
+import pytest
+
+from geode.domain.script import calls, hangs, says
+from geode.entrypoints.emulator import Emulator, running_in_thread
+from tests.unit.entrypoints.cli.commands import command, environment, geode, started
+
+CLAUDE = ("--model", "claude-sonnet-4-5", "--base-url")
+
+
+def wait_for(happened: Callable[[], object], seconds: float = 30) -> None:
+    until = time.monotonic() + seconds
+    while not happened():
+        assert time.monotonic() < until, "it never happened"
+        time.sleep(0.02)
+
+
+def read_until(stream: IO[str], text: str, seconds: float = 30) -> str:
+    """What the process wrote up to `text`; a process that stays silent fails the test, and does not hang it."""
+    until, said = time.monotonic() + seconds, ""
+    while text not in said:
+        ready, _, _ = select.select([stream], [], [], max(until - time.monotonic(), 0))
+        assert ready, f"{text!r} never came: {said!r}"
+        line = stream.readline()
+        assert line, f"{text!r} never came: {said!r}"
+        said += line
+    return said
+
+
+@pytest.mark.parametrize("more", [[], ["--stream"], ["--jsonl"]])
+def test_ctrl_c_cancels_a_run_whose_server_hangs(project: Path, more: list[str]) -> None:
+    server = Emulator((hangs(),))
+    with running_in_thread(server) as at, started("run", "Hi", *CLAUDE, at.base_url, *more, cwd=project) as process:
+        wait_for(lambda: server.received)
+        asked = time.monotonic()
+        process.send_signal(signal.SIGINT)
+        out, err = process.communicate(timeout=10)
+        assert time.monotonic() - asked < 2
+    assert process.returncode == 130
+    assert err == "\ngeode run: interrupted\n"
+    assert [line for line in out.splitlines() if not line.startswith('{"event":"ModelCalled"')] == []
+
+
+def test_ctrl_c_cancels_a_run_whose_tool_hangs(project: Path) -> None:
+    server = Emulator((calls(("hang", {})),))
+    with (
+        running_in_thread(server) as at,
+        started("run", "Hi", *CLAUDE, at.base_url, "--tools", "app:hang", "--stream", cwd=project) as process,
+    ):
+        assert process.stderr is not None
+        read_until(process.stderr, "→ hang()")
+        asked = time.monotonic()
+        process.send_signal(signal.SIGINT)
+        _, err = process.communicate(timeout=10)
+        assert time.monotonic() - asked < 2
+    assert process.returncode == 130
+    assert "Traceback" not in err
+
+
+def test_a_tool_that_never_returns_does_not_keep_the_process_alive(project: Path) -> None:
+    server = Emulator((calls(("hang", {})),))
+    arguments = ("run", "Hi", *CLAUDE, "ADDRESS", "--tools", "app:hang", "--time", "0.5", "--jsonl")
+    with running_in_thread(server) as at:
+        given = [at.base_url if argument == "ADDRESS" else argument for argument in arguments]
+        with started(*given, cwd=project) as process:
+            assert process.stdout is not None
+            said = read_until(process.stdout, '"Finished"')
+            ended = time.monotonic()
+            process.communicate(timeout=10)
+            assert time.monotonic() - ended < 1
+    assert process.returncode == 4
+    assert '"reason":"time_budget"' in said
+
+
+def test_a_reader_that_goes_away_is_no_traceback(project: Path) -> None:
+    with running_in_thread(Emulator((says("line\n" * 100_000),))) as at:
+        piped = subprocess.Popen(
+            command("run", "Hi", *CLAUDE, at.base_url, "--stream"),
+            cwd=project,
+            env=environment(),
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+        )
+        with piped:
+            assert piped.stdout is not None
+            assert piped.stderr is not None
+            piped.stdout.readline()
+            piped.stdout.close()
+            err = piped.stderr.read()
+            assert piped.wait(timeout=10) == 141
+    assert err == ""
+
+
+def test_what_a_terminal_cannot_show_does_not_end_the_run(project: Path) -> None:
+    with running_in_thread(Emulator((says("“é ✓”"),))) as at:
+        done = geode("run", "Hi", *CLAUDE, at.base_url, cwd=project, PYTHONIOENCODING="ascii")
+    assert (done.returncode, done.stdout) == (0, "?? ??\n")
+
+
+def test_the_emulator_in_one_terminal_and_runs_in_another(project: Path) -> None:
+    (project / "script.json").write_text(
+        '[{"says": "I add.", "calls": [["add", {"a": 1, "b": 2}]]}, {"fails": 529, "retry_after": 0.01}, {"says": "Three."}]'
+    )
+    with started("emulate", "--port", "0", "--script", "script.json", cwd=project) as server:
+        assert server.stdout is not None
+        banner = read_until(server.stdout, "--wire chat")
+        commands = re.findall(r'geode (run "Hi" .*)', banner)
+        assert len(commands) == 3
+        for line in commands:
+            done = geode(*line.replace('"', "").split(), "--tools", "app:add", cwd=project)
+            assert (done.returncode, done.stdout) == (0, "Three.\n"), done.stderr
+        asked = time.monotonic()
+        server.send_signal(signal.SIGINT)
+        _, log = server.communicate(timeout=10)
+        assert time.monotonic() - asked < 2
+    assert server.returncode == 0
+    seen = [line.split()[1:] for line in log.splitlines()]
+    assert [line[0] for line in seen] == [wire for wire in ("messages", "responses", "chat") for _ in range(3)]
+    assert all(line[3] == "accepted" for line in seen)
+    assert log.count('→ says "I add."; calls add') == log.count("→ fails with 529") == log.count('→ says "Three."') == 3
