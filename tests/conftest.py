@@ -1,4 +1,4 @@
-"""How hard Hypothesis tries.
+"""How hard Hypothesis tries, and the witness of every request.
 
 `ci` draws the same examples every time, so a red run is red for its change and not by chance; `dev`
 draws new ones and remembers what failed; `explore` is a long search, by hand:
@@ -7,8 +7,14 @@ draws new ones and remembers what failed; `explore` is a long search, by hand:
 """
 
 import os
+from collections.abc import Iterator
+from typing import Any
+from weakref import WeakKeyDictionary
 
+import pytest
 from hypothesis import HealthCheck, settings
+
+from geode.entrypoints.emulator import Emulator, laws
 
 # A shared machine stalls now and then: time limits of single examples would fail by chance.
 settings.register_profile(
@@ -18,3 +24,42 @@ settings.register_profile("dev", deadline=None)
 settings.register_profile("explore", deadline=None, max_examples=5_000)
 
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE") or ("ci" if os.environ.get("CI") else "dev"))
+
+
+class Witness:
+    """Every emulator that tests start, so that whatever an adapter sent to it can be judged."""
+
+    def __init__(self) -> None:
+        self.judged: WeakKeyDictionary[Emulator, int] = WeakKeyDictionary()
+        make = Emulator.__init__
+
+        def made(emulator: Emulator, *given: Any, **named: Any) -> None:
+            make(emulator, *given, **named)
+            self.judged[emulator] = 0
+
+        Emulator.__init__ = made  # type: ignore[method-assign]
+
+    def judge(self) -> list[str]:
+        """What the rules of the servers, or the laws of the conversation, have against any new request."""
+        found: list[str] = []
+        for emulator, seen in list(self.judged.items()):
+            new, self.judged[emulator] = emulator.received[seen:], len(emulator.received)
+            for received in new:
+                violations = (*received.violations, *laws(received.protocol, received.request))
+                found += [f"{violation.rule} at {violation.at}: {violation.message}" for violation in violations]
+        return found
+
+
+_WITNESS = Witness()
+
+
+@pytest.fixture(autouse=True)
+def every_request_is_accepted(request: pytest.FixtureRequest) -> Iterator[None]:
+    """No test may make an adapter send what a real server refuses, or what breaks the laws of the conversation.
+
+    A test that sends broken requests on purpose says so with the mark `sends_broken_requests`.
+    """
+    yield
+    found = _WITNESS.judge()
+    if request.node.get_closest_marker("sends_broken_requests") is None:
+        assert found == []

@@ -70,14 +70,23 @@ def class_of(answer: Answer, *, shown: bool = False) -> FailureClass:
     return FailureClass.STREAM_INTERRUPTED if shown else classify_retry_error(failure)
 
 
+async def until(true: Callable[[], bool]) -> None:
+    """Wait for what a server in another thread does, but not for ever."""
+    for _ in range(1000):
+        if true():
+            return
+        await asyncio.sleep(0.005)
+    raise AssertionError("it did not happen within 5 s")
+
+
 def visible(delta: Delta) -> bool:
     return isinstance(delta, TextPart | CallPart)
 
 
 class AdapterContract:
-    """Inherit, and give `harness`."""
+    """Inherit, and give `harness`, a `Harness`."""
 
-    harness: ClassVar[Harness]
+    harness: ClassVar[Any]
 
     # ---- replies -------------------------------------------------------------------------------
 
@@ -195,8 +204,7 @@ class AdapterContract:
     async def test_cancelling_passes_through(self, streamed: bool) -> None:
         async with self.harness.playing(hangs()) as playing:
             task = asyncio.create_task(playing.ask(streamed=streamed))
-            while not playing.count():
-                await asyncio.sleep(0.005)
+            await until(lambda: playing.count() > 0)
             task.cancel()
             with pytest.raises(asyncio.CancelledError):
                 await task
@@ -209,4 +217,3 @@ def _called(reply: Reply) -> list[Called]:
 def _as_call(item: object) -> ToolUseBlock | None:
     """A scripted call as the domain has it: arguments read by the one function for every wire."""
     return tool_use("", item.name, item.arguments) if isinstance(item, Called) else None
-

@@ -124,7 +124,7 @@ def _foreign_ids(me: Owner, _: MakeOpaque) -> Turns:
 
 def _reused_ids(me: Owner, _: MakeOpaque) -> Turns:
     """Four rounds with one id, as servers that restart numbering write them."""
-    rounds = [[model(me, call("call_0")), results(answer("call_0", "ok", f"r{number}"))] for number in range(4)]
+    rounds: list[Turns] = [[model(me, call("call_0")), results(answer("call_0", "ok", f"r{number}"))] for number in range(4)]
     return [user("go"), *(turn for one in rounds for turn in one)]
 
 
@@ -168,7 +168,7 @@ def _paused(me: Owner, make: MakeOpaque) -> Turns:
 
 
 def _rounds(me: Owner, _: MakeOpaque) -> Turns:
-    rounds = [[model(me, call(f"call_{number}")), results(f"call_{number}")] for number in range(30)]
+    rounds: list[Turns] = [[model(me, call(f"call_{number}")), results(f"call_{number}")] for number in range(30)]
     return [user("go"), *(turn for one in rounds for turn in one)]
 
 
@@ -206,7 +206,9 @@ _VALUES: Final = st.recursive(
     max_leaves=4,
 )
 _ARGUMENTS: Final = st.one_of(st.dictionaries(_TEXT, _VALUES, max_size=3), st.sampled_from(["", "{", '{"a": 1}', "[]"]), _TEXT)
-_KINDS: Final = st.sampled_from(["ok", "ok", "failed", "denied", "interrupted", "outcome_unknown"])
+_KINDS: Final[st.SearchStrategy[ResultKind]] = st.sampled_from(
+    ("ok", "ok", "failed", "denied", "interrupted", "outcome_unknown")
+)
 _PICTURES: Final = st.sampled_from([PNG, GIF])
 _CONTENT: Final = st.lists(st.one_of(_TEXT.map(Text), _PICTURES), max_size=3).map(tuple)
 _HINTS: Final = st.lists(_TEXT.map(lambda text: Hint("wrap_up", text)), max_size=2).map(tuple)
@@ -229,9 +231,7 @@ def conversations(me: Owner, make: MakeOpaque, *, most: int = 5) -> st.SearchStr
         items += draw(st.lists(_TEXT.map(Text), max_size=1))
         asked = draw(st.lists(st.builds(tool_use, _IDS, _NAMES, _ARGUMENTS), max_size=3))
         items += asked
-        found = tuple(
-            ToolResult(one.id, draw(_KINDS), draw(_CONTENT)) for one in asked if draw(st.integers(0, 4))
-        )
+        found = tuple(ToolResult(one.id, draw(_KINDS), draw(_CONTENT)) for one in asked if draw(st.integers(0, 4)))
         turns: list[Turn] = [AssistantTurn(tuple(items), owner)]
         if found:
             turns.append(ToolResultsTurn(found, draw(_HINTS)))

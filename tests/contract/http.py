@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+from collections.abc import AsyncIterator, Iterator
+from contextlib import asynccontextmanager, contextmanager
 from dataclasses import dataclass
+from itertools import count
 from typing import Any
+from weakref import WeakValueDictionary
 
 import httpx2
+from starlette.requests import Request
+from starlette.responses import Response
 
 from geode.adapters.anthropic_messages.wire import MessagesWire
 from geode.adapters.chat_completions.dialects import DIALECTS
@@ -21,11 +25,11 @@ from geode.domain.json_value import dump_json
 from geode.domain.request import AdapterCallRequest, Limits
 from geode.domain.routing import DialectName, Provider, Route
 from geode.domain.script import Step
-from geode.entrypoints.emulator import Dialect, Emulator, running
+from geode.entrypoints.emulator import Dialect, Emulator, Protocol, running_in_thread
 from geode.entrypoints.providers import connect, find_connection
-from geode.ports.model import ModelAdapter
+from geode.ports.model import Delta, ModelAdapter
 from tests.contract.adapter_contract import Playing
-from tests.contract.histories import TOOLS
+from tests.contract.histories import TOOLS, user
 from tests.contract.specification import Wire
 
 NAME = "lab"
@@ -55,21 +59,17 @@ class HttpHarness:
 
     def opaque(self, owner: Owner, number: int) -> Opaque:
         """An item such as this wire's servers make."""
-        value: Any
-        match self.wire:
-            case "messages":
-                kind, value = "thinking", {"type": "thinking", "thinking": f"ü {number}", "signature": f"S{number}"}
-            case "responses":
-                kind, value = "reasoning", {
-                    "type": "reasoning",
-                    "id": f"rs_{number}",
-                    "summary": [{"type": "summary_text", "text": "ü"}],
-                    "encrypted_content": f"E{number}",
-                }
-            case "chat" if self.spoken == "openrouter":
-                kind, value = "reasoning_details", [{"type": "reasoning.text", "text": f"ü {number}", "index": 0}]
-            case "chat":
-                kind, value = "reasoning_content", f"ü {number}"
+        summary = [{"type": "summary_text", "text": "ü"}]
+        forms: dict[str, tuple[str, Any]] = {
+            "messages": ("thinking", {"type": "thinking", "thinking": f"ü {number}", "signature": f"S{number}"}),
+            "responses": (
+                "reasoning",
+                {"type": "reasoning", "id": f"rs_{number}", "summary": summary, "encrypted_content": f"E{number}"},
+            ),
+            "openrouter": ("reasoning_details", [{"type": "reasoning.text", "text": f"ü {number}", "index": 0}]),
+            "chat": ("reasoning_content", f"ü {number}"),
+        }
+        kind, value = forms[self.spoken if self.spoken == "openrouter" else self.wire]
         return Opaque(owner, kind, dump_json(value))
 
     def provider(self, base_url: str) -> Provider:
@@ -84,10 +84,42 @@ class HttpHarness:
     @asynccontextmanager
     async def playing(self, *script: Step) -> AsyncIterator[Playing]:
         emulator = self.emulator(*script)
-        async with running(emulator) as server, new_http_client() as http:
-            adapter = await self.connect(server.base_url, http)
+        async with new_http_client() as http:
+            adapter = await self.connect(serve(emulator), http)
             yield Playing(adapter, self.model, lambda: len(emulator.received))
             assert emulator.violations == ()
+
+
+class _Switchboard(Emulator):
+    """One server for all tests: the first part of a path says which test's emulator answers."""
+
+    def __init__(self) -> None:
+        super().__init__(())
+        self.emulators: WeakValueDictionary[int, Emulator] = WeakValueDictionary()
+        self.numbers = count()
+        self.base_url = ""
+
+    async def answer(self, protocol: Protocol, http: Request) -> Response:
+        number = int(http.url.path.split("/")[1])
+        return await self.emulators[number].answer(protocol, http)
+
+
+_SWITCHBOARD = _Switchboard()
+
+
+@contextmanager
+def serving() -> Iterator[None]:
+    """Inside it, `serve` works."""
+    with running_in_thread(_SWITCHBOARD) as server:
+        _SWITCHBOARD.base_url = server.base_url
+        yield
+
+
+def serve(emulator: Emulator) -> str:
+    """The address of the emulator on the server that runs anyway: starting one for each test takes longer than the test."""
+    number = next(_SWITCHBOARD.numbers)
+    _SWITCHBOARD.emulators[number] = emulator
+    return f"{_SWITCHBOARD.base_url}/{number}"
 
 
 def functions(harness: HttpHarness) -> WireFunctions:
@@ -103,5 +135,15 @@ def functions(harness: HttpHarness) -> WireFunctions:
 
 def encode(harness: HttpHarness, conversation: Conversation, *, streamed: bool = False) -> bytes:
     """The body for `conversation`, without a server."""
-    request = AdapterCallRequest(harness.model, conversation, tools=TOOLS, limits=Limits(64, 5.0, 5.0), streamed=streamed)
-    return functions(harness).encode(request, harness.owner)
+    return functions(harness).encode(request(harness, conversation, streamed=streamed), harness.owner)
+
+
+async def nowhere(_: Delta) -> None:
+    """Deltas that nobody reads."""
+
+
+def request(
+    harness: HttpHarness, conversation: Conversation | None = None, *, streamed: bool = False, **changes: Any
+) -> AdapterCallRequest:
+    given: dict[str, Any] = {"tools": TOOLS, "limits": Limits(64, 5.0, 5.0), **changes}
+    return AdapterCallRequest(harness.model, conversation or Conversation((user("hi"),)), streamed=streamed, **given)

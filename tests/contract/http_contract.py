@@ -1,251 +1,44 @@
-"""What every adapter over HTTP keeps beside the contract of all adapters."""
+"""What every adapter over HTTP keeps beside its wire: faults, cancelling, connections, the environment, the SDK's door."""
 
 from __future__ import annotations
 
 import asyncio
-import gc
-import json
 import time
-import warnings
-from collections.abc import Iterator
-from copy import deepcopy
-from typing import Any, ClassVar
+from typing import Any
 
 import anthropic
 import httpx2
 import openai
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 
 import geode
 from geode.adapters.clock_manual import ManualClock
 from geode.adapters.http_json.clients import new_http_client
 from geode.adapters.journal_memory import MemoryJournal
-from geode.domain.content import Opaque, Text
-from geode.domain.conversation import AssistantTurn, Conversation
-from geode.domain.errors import Misuse
+from geode.domain.conversation import Conversation
 from geode.domain.failures import FailureClass, classify_retry_error
 from geode.domain.loop.inputs import ModelFailed
-from geode.domain.loop.outcome import Answered, Failed, Outcome
+from geode.domain.loop.outcome import Answered, Failed
 from geode.domain.policy import Policy
-from geode.domain.request import AdapterCallRequest, Limits
+from geode.domain.request import Limits
 from geode.domain.retry import RetryPolicy
 from geode.domain.script import Reply, Step, calls, drops, fails, hangs, malformed, says
-from geode.entrypoints.emulator import (
-    Emulator,
-    Exchange,
-    check,
-    laws,
-    render_chat,
-    render_messages,
-    render_responses,
-    running,
-    sse,
-)
-from geode.events import Finished
+from geode.entrypoints.emulator import Exchange, render_chat, render_messages, render_responses, sse
 from geode.ports.model import Delta
 from tests.contract import specification
-from tests.contract.adapter_contract import STREAMED, AdapterContract, failure_of, reply_of
-from tests.contract.histories import REPLAYS, TOOLS, conversations, history, user
-from tests.contract.http import KEY, HttpHarness, encode
-from tests.contract.reading import FITS, expected, ids, read, same
+from tests.contract.adapter_contract import STREAMED, failure_of, reply_of, until
+from tests.contract.histories import history, user
+from tests.contract.http import KEY, HttpHarness, encode, nowhere, request, serve
 from tests.contract.servers import STREAM, canned, head, tapped
+from tests.contract.wire_contract import AT_ONCE, WireContract
 
-# No waiting between attempts: how long is waited is another test's business.
-AT_ONCE = RetryPolicy(base_seconds=0.0)
 # What a task shows that was started on behalf of an adapter, and not by a server in the same loop.
 OURS = ("geode/adapters", "httpx2", "httpcore2", "async_generator", "aclose")
-RESULTS = ("tool_result", "function_call_output")
 PLANTED = "planted-in-the-environment"
 
 
-def read_file(path: str) -> str:
-    """Read a file."""
-    return f"content of {path}"
-
-
-READER = geode.tool(tier="SAFE", name="read")(read_file)
-
-
-class HttpContract(AdapterContract):
+class HttpContract(WireContract):
     """Inherit, and give `harness`."""
-
-    harness: ClassVar[HttpHarness]
-
-    # ---- running -------------------------------------------------------------------------------
-
-    async def run(
-        self, emulator: Emulator, *, streamed: bool = False, model: str | None = None, tool_choice: Any = None, **settings: Any
-    ) -> Outcome:
-        """One run of an application against the emulator."""
-        async with running(emulator) as server:
-            given: dict[str, Any] = {"tools": [READER], "policy": Policy(retry=AT_ONCE), **settings}
-            provider = self.harness.provider(server.base_url)
-            async with geode.session(model=f"lab/{model or self.harness.model}", providers=[provider], **given) as loop:
-                if not streamed:
-                    return await loop.run("hi", tool_choice=tool_choice)
-                async for event in loop.stream("hi", tool_choice=tool_choice):
-                    if isinstance(event, Finished):
-                        return event.outcome
-        raise AssertionError("the run did not finish")
-
-    async def sent(self, conversation: Conversation, **changes: Any) -> dict[str, Any]:
-        """The body that leaves for `conversation`, judged by the emulator."""
-        emulator = self.harness.emulator(says("ok"), refuse=False)
-        async with new_http_client() as http, running(emulator) as server:
-            playing_adapter = await self.harness.connect(server.base_url, http)
-            request = _request(self.harness, conversation, **changes)
-            reply_of(await playing_adapter.acomplete(request, _nowhere))
-        (one,) = emulator.received
-        assert one.violations == ()
-        assert laws(self.harness.wire, one.request) == ()
-        return dict(one.request)
-
-    # ---- tool choice: spec section 2 -----------------------------------------------------------
-
-    @pytest.mark.parametrize(("spelling", "wire_values"), specification.CHOICES, ids=lambda value: json.dumps(value)[:40])
-    async def test_every_spelling_has_its_value_on_the_wire(self, spelling: Any, wire_values: Any) -> None:
-        wanted = wire_values[self.harness.wire]
-        calling = wire_values in (specification.REQUIRED, specification.NAMED)
-        script = (calls(specification.READ), says("done")) if calling else (says("done"),)
-        emulator = self.harness.emulator(*script)
-
-        outcome = await self.run(emulator, tool_choice=spelling)
-
-        assert isinstance(outcome, Answered), outcome
-        first, *later = [one.request for one in emulator.received]
-        assert first["tool_choice"] == wanted
-        assert all(one["tool_choice"] == specification.AUTO[self.harness.wire] for one in later), "it holds for one round"
-        assert [_tool_names(self.harness, one) for one in (first, *later)] == [["read"]] * len(script)
-        for one in (first, *later):
-            assert one.get("parallel_tool_calls") == (True if self.harness.parallel else None)
-            assert "disable_parallel_tool_use" not in json.dumps(one)
-
-    async def test_tools_are_defined_as_the_wire_wants_them(self) -> None:
-        body = await self.sent(Conversation((user("hi"),)))
-
-        plain = [(tool.name, tool.description, tool.input_schema) for tool in TOOLS]
-        assert body["tools"] == [
-            {
-                "messages": {"name": name, "description": text, "input_schema": schema},
-                "responses": {
-                    "type": "function", "name": name, "description": text, "parameters": schema, "strict": False,
-                },
-                "chat": {"type": "function", "function": {"name": name, "description": text, "parameters": schema}},
-            }[self.harness.wire]
-            for name, text, schema in plain
-        ]  # fmt: skip
-
-    async def test_without_tools_nothing_is_said_of_them(self) -> None:
-        body = await self.sent(Conversation((user("hi"),)), tools=())
-
-        assert not {"tools", "tool_choice", "parallel_tool_calls"} & set(body)
-
-    @pytest.mark.parametrize("spelling", specification.UNKNOWN_CHOICES, ids=repr)
-    async def test_an_unknown_choice_is_refused_before_anything_leaves(self, spelling: Any) -> None:
-        emulator = self.harness.emulator(says("never"))
-
-        with pytest.raises(Misuse, match="unknown") as raised:
-            await self.run(emulator, tool_choice=spelling)
-
-        assert "auto, none, required" in str(raised.value)
-        assert emulator.received == []
-
-    async def test_a_choice_of_a_tool_that_is_not_there_is_refused_before_anything_leaves(self) -> None:
-        emulator = self.harness.emulator(says("never"))
-
-        with pytest.raises(Misuse, match='"write".*read'):
-            await self.run(emulator, tool_choice={"type": "tool", "name": "write"})
-
-        assert emulator.received == []
-
-    @pytest.mark.parametrize("spelling", specification.FORCED, ids=str)
-    async def test_a_choice_that_the_model_does_not_take_is_refused_here(self, spelling: Any) -> None:
-        for model in (*self.harness.auto_only, self.harness.model):
-            emulator = self.harness.emulator(calls(specification.READ), says("done"))
-
-            outcome = await self.run(emulator, model=model, tool_choice=spelling)
-
-            if model not in self.harness.auto_only:
-                assert isinstance(outcome, Answered)
-                continue
-            assert isinstance(outcome, Failed)
-            shown = '"read"' if isinstance(spelling, dict) else spelling
-            assert all(word in str(outcome.error) for word in ("lab", model, shown)), outcome.error
-            assert emulator.received == []
-
-    async def test_a_temperature_is_sent_or_refused_and_never_dropped(self) -> None:
-        emulator = self.harness.emulator(says("done"))
-
-        outcome = await self.run(emulator, temperature=0.5)
-
-        if self.harness.temperature:
-            assert isinstance(outcome, Answered)
-            assert emulator.received[0].request["temperature"] == 0.5
-        else:
-            assert isinstance(outcome, Failed)
-            assert "temperature" in str(outcome.error)
-            assert emulator.received == []
-
-    # ---- replay: spec section 3 ----------------------------------------------------------------
-
-    @STREAMED
-    @pytest.mark.parametrize("name", REPLAYS)
-    async def test_a_history_is_accepted_and_says_what_was_said(self, name: str, streamed: bool) -> None:
-        conversation = history(name, self.harness.owner, self.harness.opaque)
-        stored = conversation.dumps()
-
-        body = await self.sent(conversation, streamed=streamed, system="Be good.")
-
-        self._says(body, conversation)
-        assert conversation.dumps() == stored, "encoding changes nothing that is stored"
-        assert _system(self.harness, body) == "Be good."
-
-    def _says(self, body: dict[str, Any], conversation: Conversation) -> None:
-        found = read(self.harness.wire, _without_system(self.harness, body))
-        wanted = expected(self.harness.wire, conversation, self.harness.owner)
-        assert same(found, wanted), f"it says\n{found}\nand should say\n{wanted}"
-        sent = ids(found)
-        assert len(set(sent)) == len(sent)
-        assert all(FITS.fullmatch(id) for id in sent)
-        turns = [turn for turn in conversation.turns if isinstance(turn, AssistantTurn)]
-        made = [(call.id, turn.made_by) for turn in turns for call in turn.calls]
-        own = [(mine, its) for (mine, by), its in zip(made, sent, strict=True) if by == self.harness.owner and FITS.fullmatch(mine)]
-        assert all(mine == its for mine, its in own), "a provider gets its own ids back"
-
-    async def test_opaque_items_go_back_byte_for_byte(self) -> None:
-        item = self.harness.opaque(self.harness.owner, 1)
-        spaced = Opaque(item.owner, item.kind, json.dumps(json.loads(item.json_text), ensure_ascii=True, indent=1))
-        conversation = Conversation((user("go"), AssistantTurn((spaced, Text("So.")), self.harness.owner), user("and?")))
-        async with canned(head("application/json", 400), b"{}") as server, new_http_client() as http:
-            adapter = await self.harness.connect(server.base_url, http)
-            await adapter.acomplete(_request(self.harness, conversation), _nowhere)
-
-        ((_, body),) = server.requests
-        assert spaced.json_text.encode() in body
-
-    @settings(max_examples=60)
-    @given(data=st.data())
-    def test_any_history_is_accepted_and_says_what_was_said(self, data: st.DataObject) -> None:
-        conversation = data.draw(conversations(self.harness.owner, self.harness.opaque))
-
-        body = json.loads(encode(self.harness, conversation))
-
-        assert check(self.harness.wire, body, self.harness.spoken) == ()
-        assert laws(self.harness.wire, body) == ()
-        self._says(body, conversation)
-
-    @pytest.mark.parametrize("name", ["parallel calls", "hints", "pictures"])
-    async def test_the_witness_notices_a_result_out_of_place(self, name: str) -> None:
-        """What the tests above rest on: a body with one result less, two swapped, or a hint too early is refused."""
-        body = await self.sent(history(name, self.harness.owner, self.harness.opaque))
-
-        broken = list(_broken(self.harness, body))
-        assert len(broken) == 3
-        for what, one in broken:
-            found = (*check(self.harness.wire, one, self.harness.spoken), *laws(self.harness.wire, one))
-            assert found, f"{what} was not noticed"
 
     # ---- faults: spec section 7 ----------------------------------------------------------------
 
@@ -264,10 +57,18 @@ class HttpContract(AdapterContract):
             outcome = await self.run(emulator, streamed=streamed, journal=journal)
 
             assert len(emulator.received) == attempts
-            failures = [input.failure for inputs in journal.inputs.values() for input in inputs if isinstance(input, ModelFailed)]
+            failures = [
+                input.failure for inputs in journal.inputs.values() for input in inputs if isinstance(input, ModelFailed)
+            ]
             assert {classify_retry_error(one) for one in failures} == {wanted}
             assert isinstance(outcome, Answered) == (retried and len(script) == 2)
             assert emulator.violations == ()
+
+    @STREAMED
+    async def test_a_spent_quota_is_no_rate_limit(self, streamed: bool) -> None:
+        """The status says wait, the code says pay: it is not tried again, whatever the server says of waiting."""
+        spent = fails(429, code="insufficient_quota", retry_after=0)
+        await self._attempts(spent, FailureClass.BILLING, streamed=streamed)
 
     async def test_too_large_a_request_is_not_sent_again(self) -> None:
         emulator = self.harness.emulator(fails(413), says("never"))
@@ -308,7 +109,7 @@ class HttpContract(AdapterContract):
 
     @STREAMED
     async def test_a_server_that_says_nothing_is_a_timeout(self, streamed: bool) -> None:
-        limits = {"idle_timeout_seconds": 0.12} if streamed else {"call_timeout_seconds": 0.12}
+        limits: dict[str, Any] = {"idle_timeout_seconds": 0.12} if streamed else {"call_timeout_seconds": 0.12}
         emulator, journal = self.harness.emulator(hangs(), hangs(), hangs(), says("never")), MemoryJournal()
 
         started = time.monotonic()
@@ -323,7 +124,7 @@ class HttpContract(AdapterContract):
     async def test_a_streamed_call_has_an_end_too(self) -> None:
         """The bound of the whole call holds although something comes all the time."""
         emulator = self.harness.emulator(says("x" * 40), event_delay_seconds=0.06)
-        policy = Policy(retry=AT_ONCE, call_timeout_seconds=0.15)
+        policy = Policy(retry=RetryPolicy(attempts=1), call_timeout_seconds=0.15)
 
         outcome = await self.run(emulator, streamed=True, policy=policy)
 
@@ -336,12 +137,11 @@ class HttpContract(AdapterContract):
     @pytest.mark.parametrize("times", [1, 2])
     async def test_cancelling_while_nothing_has_come_closes_the_connection(self, times: int, streamed: bool) -> None:
         emulator = self.harness.emulator(hangs())
-        async with running(emulator) as server, tapped(server.base_url) as tap, new_http_client() as http:
+        async with tapped(serve(emulator)) as tap, new_http_client() as http:
             adapter = await self.harness.connect(tap.base_url, http)
             before = asyncio.all_tasks()
-            task = asyncio.create_task(adapter.acomplete(_request(self.harness, streamed=streamed), _nowhere))
-            while not emulator.received:
-                await asyncio.sleep(0.005)
+            task = asyncio.create_task(adapter.acomplete(request(self.harness, streamed=streamed), nowhere))
+            await until(lambda: bool(emulator.received))
             await _cancelled(task, times)
 
             await asyncio.wait_for(tap.left.wait(), 2)
@@ -355,10 +155,10 @@ class HttpContract(AdapterContract):
         async def show(_: Delta) -> None:
             shown.set()
 
-        async with running(emulator) as server, tapped(server.base_url) as tap, new_http_client() as http:
+        async with tapped(serve(emulator)) as tap, new_http_client() as http:
             adapter = await self.harness.connect(tap.base_url, http)
             before = asyncio.all_tasks()
-            task = asyncio.create_task(adapter.acomplete(_request(self.harness, streamed=True), show))
+            task = asyncio.create_task(adapter.acomplete(request(self.harness, streamed=True), show))
             await asyncio.wait_for(shown.wait(), 2)
             await _cancelled(task, times)
 
@@ -370,13 +170,13 @@ class HttpContract(AdapterContract):
             raise LookupError
 
         emulator = self.harness.emulator(says("x" * 40), says("next"), event_delay_seconds=0.02)
-        async with running(emulator) as server, new_http_client() as http:
-            adapter = await self.harness.connect(server.base_url, http)
+        async with new_http_client() as http:
+            adapter = await self.harness.connect(serve(emulator), http)
             before = asyncio.all_tasks()
             with pytest.raises(LookupError):
-                await adapter.acomplete(_request(self.harness, streamed=True), take)
+                await adapter.acomplete(request(self.harness, streamed=True), take)
             await _nothing_left(http, before)
-            assert reply_of(await adapter.acomplete(_request(self.harness), _nowhere)).text == "next"
+            assert reply_of(await adapter.acomplete(request(self.harness), nowhere)).text == "next"
 
     async def test_a_slow_reader_is_no_silent_server(self) -> None:
         emulator = self.harness.emulator(says("abcdef"))
@@ -386,10 +186,10 @@ class HttpContract(AdapterContract):
             seen.append(delta)
             await asyncio.sleep(0.12)
 
-        async with running(emulator) as server, new_http_client() as http:
-            adapter = await self.harness.connect(server.base_url, http)
-            request = _request(self.harness, streamed=True, limits=Limits(64, 5.0, 0.1))
-            reply = reply_of(await adapter.acomplete(request, read_slowly))
+        async with new_http_client() as http:
+            adapter = await self.harness.connect(serve(emulator), http)
+            asked = request(self.harness, streamed=True, limits=Limits(64, 5.0, 0.1))
+            reply = reply_of(await adapter.acomplete(asked, read_slowly))
 
         assert reply.text == "abcdef"
         assert len(seen) > 1
@@ -398,19 +198,19 @@ class HttpContract(AdapterContract):
 
     async def test_calls_after_another_use_one_connection(self) -> None:
         emulator = self.harness.emulator(*[says(f"answer {number}") for number in range(6)])
-        async with running(emulator) as server, tapped(server.base_url) as tap, new_http_client() as http:
+        async with tapped(serve(emulator)) as tap, new_http_client() as http:
             adapter = await self.harness.connect(tap.base_url, http)
             for number in range(6):
-                request = _request(self.harness, streamed=number < 5)
-                assert reply_of(await adapter.acomplete(request, _nowhere)).text == f"answer {number}"
+                asked = request(self.harness, streamed=number < 5)
+                assert reply_of(await adapter.acomplete(asked, nowhere)).text == f"answer {number}"
 
             assert len(tap.sent) == 1
 
     async def test_a_client_that_was_given_is_used_and_stays_open(self) -> None:
         emulator = self.harness.emulator(says("one"), says("two"))
-        async with running(emulator) as server, new_http_client() as http:
+        async with new_http_client() as http:
+            provider = self.harness.provider(serve(emulator))
             for _ in range(2):
-                provider = self.harness.provider(server.base_url)
                 model = f"lab/{self.harness.model}"
                 assert isinstance(await geode.run("hi", model=model, providers=[provider], http=http), Answered)
                 assert not http.is_closed
@@ -418,7 +218,7 @@ class HttpContract(AdapterContract):
 
     async def test_a_client_of_geode_is_closed_with_its_session(self) -> None:
         emulator = self.harness.emulator(says("one"))
-        async with running(emulator) as server, tapped(server.base_url) as tap:
+        async with tapped(serve(emulator)) as tap:
             provider = self.harness.provider(tap.base_url)
             async with geode.session(model=f"lab/{self.harness.model}", providers=[provider]) as loop:
                 await loop.run("hi")
@@ -436,7 +236,7 @@ class HttpContract(AdapterContract):
             monkeypatch.setenv(name, f"http://{PLANTED}.invalid:1")
 
         emulator = self.harness.emulator(says("one"), api_key=KEY)
-        async with running(emulator) as server, tapped(server.base_url) as tap:
+        async with tapped(serve(emulator)) as tap:
             provider = self.harness.provider(tap.base_url)
             outcome = await geode.run("hi", model=f"lab/{self.harness.model}", providers=[provider])
 
@@ -454,7 +254,7 @@ class HttpContract(AdapterContract):
         conversation = history("unicode", self.harness.owner, self.harness.opaque)
         async with canned(head("application/json", 400), b"{}") as server, new_http_client() as http:
             adapter = await self.harness.connect(server.base_url, http)
-            await adapter.acomplete(_request(self.harness, conversation, streamed=streamed), _nowhere)
+            await adapter.acomplete(request(self.harness, conversation, streamed=streamed), nowhere)
 
         ((top, body),) = server.requests
         assert top.startswith(f"POST {self.harness.path} HTTP/1.1\r\n".encode())
@@ -464,7 +264,7 @@ class HttpContract(AdapterContract):
     async def test_the_headers_are_those_of_the_sdk(self) -> None:
         async with canned(head("application/json", 400), b"{}") as server, new_http_client() as http:
             adapter = await self.harness.connect(server.base_url, http)
-            await adapter.acomplete(_request(self.harness), _nowhere)
+            await adapter.acomplete(request(self.harness), nowhere)
             await _sdk_call(self.harness, server.base_url, http)
 
         ours, theirs = ({line.split(b":")[0].lower() for line in top.split(b"\r\n")[1:]} for top, _ in server.requests)
@@ -480,7 +280,7 @@ class HttpContract(AdapterContract):
         start, rest = _stream(self.harness, says("abc def ghi"))
         async with canned(STREAM, start, seen, rest) as server, new_http_client() as http:
             adapter = await self.harness.connect(server.base_url, http)
-            reply = reply_of(await adapter.acomplete(_request(self.harness, streamed=True), take))
+            reply = reply_of(await adapter.acomplete(request(self.harness, streamed=True), take))
 
         assert reply.text == "abc def ghi"
 
@@ -491,9 +291,9 @@ class HttpContract(AdapterContract):
         silence = [piece for _ in range(20) for piece in (0.05, beat)]
         async with canned(STREAM, start, *silence) as server, new_http_client() as http:
             adapter = await self.harness.connect(server.base_url, http)
-            request = _request(self.harness, streamed=True, limits=Limits(64, 5.0, 0.15))
+            asked = request(self.harness, streamed=True, limits=Limits(64, 5.0, 0.15))
             started = time.monotonic()
-            failure = failure_of(await adapter.acomplete(request, _nowhere))
+            failure = failure_of(await adapter.acomplete(asked, nowhere))
             assert time.monotonic() - started < 0.6
             await asyncio.wait_for(server.gone.wait(), 2)
 
@@ -505,21 +305,21 @@ class HttpContract(AdapterContract):
         start, _ = _stream(self.harness, says("abc def ghi"))
         async with canned(STREAM, start) as server, new_http_client() as http:
             adapter = await self.harness.connect(server.base_url, http)
-            failure = failure_of(await adapter.acomplete(_request(self.harness, streamed=True), _nowhere))
+            failure = failure_of(await adapter.acomplete(request(self.harness, streamed=True), nowhere))
 
         assert classify_retry_error(failure) is FailureClass.CONNECTION
 
     async def test_a_server_that_does_not_stream_is_understood(self) -> None:
         emulator = self.harness.emulator(says("all at once"))
-        async with running(emulator) as server, new_http_client() as http:
+        async with new_http_client() as http:
             answer = await http.post(
-                server.base_url + self.harness.path,
+                serve(emulator) + self.harness.path,
                 content=encode(self.harness, Conversation((user("hi"),))),
                 headers={"anthropic-version": "2026-10-21"},
             )
         async with canned(head("application/json"), answer.content) as plain, new_http_client() as http:
             adapter = await self.harness.connect(plain.base_url, http)
-            reply = reply_of(await adapter.acomplete(_request(self.harness, streamed=True), _nowhere))
+            reply = reply_of(await adapter.acomplete(request(self.harness, streamed=True), nowhere))
 
         assert reply.text == "all at once"
 
@@ -528,18 +328,11 @@ class HttpContract(AdapterContract):
             base_url = server.base_url
         async with new_http_client() as http:
             adapter = await self.harness.connect(base_url, http)
-            failure = failure_of(await adapter.acomplete(_request(self.harness), _nowhere))
+            failure = failure_of(await adapter.acomplete(request(self.harness), nowhere))
 
         assert (failure.status, failure.phase) == (None, "connect")
         assert base_url in failure.message
         assert classify_retry_error(failure) is FailureClass.CONNECTION
-
-
-# ---- helpers -----------------------------------------------------------------------------------
-
-
-async def _nowhere(_: Delta) -> None:
-    """Deltas that nobody reads."""
 
 
 async def _cancelled(task: asyncio.Task[Any], times: int) -> None:
@@ -563,36 +356,6 @@ async def _nothing_left(http: httpx2.AsyncClient, before: set[asyncio.Task[Any]]
     await asyncio.sleep(0.05)
     left = {task for task in asyncio.all_tasks() - before if any(word in repr(task) for word in OURS)}
     assert left == set()
-    with warnings.catch_warnings():
-        warnings.simplefilter("error")
-        gc.collect()
-
-
-def _request(
-    harness: HttpHarness, conversation: Conversation | None = None, *, streamed: bool = False, **changes: Any
-) -> AdapterCallRequest:
-    given: dict[str, Any] = {"tools": TOOLS, "limits": Limits(64, 5.0, 5.0), **changes}
-    return AdapterCallRequest(harness.model, conversation or Conversation((user("hi"),)), streamed=streamed, **given)
-
-
-def _tool_names(harness: HttpHarness, body: Any) -> list[str]:
-    return [tool["function"]["name"] if harness.wire == "chat" else tool["name"] for tool in body["tools"]]
-
-
-def _system(harness: HttpHarness, body: Any) -> str:
-    match harness.wire:
-        case "messages":
-            return str(body["system"])
-        case "responses":
-            return str(body["instructions"])
-        case "chat":
-            return str(body["messages"][0]["content"])
-
-
-def _without_system(harness: HttpHarness, body: dict[str, Any]) -> dict[str, Any]:
-    if harness.wire != "chat":
-        return body
-    return {**body, "messages": [one for one in body["messages"] if one["role"] != "system"]}
 
 
 def _stream(harness: HttpHarness, reply: Reply) -> tuple[bytes, bytes]:
@@ -605,27 +368,6 @@ def _stream(harness: HttpHarness, reply: Reply) -> tuple[bytes, bytes]:
     return b"".join(encoded[:first]), b"".join([*encoded[first:], *([sse.DONE] if protocol == "chat" else [])])
 
 
-def _broken(harness: HttpHarness, body: dict[str, Any]) -> Iterator[tuple[str, dict[str, Any]]]:
-    """The body with one result less, with two results swapped, and with a hint before a result."""
-    key = "input" if harness.wire == "responses" else "messages"
-    for what in ("a missing result", "swapped results", "a hint before a result"):
-        broken = deepcopy(body)
-        holder: list[Any] = broken[key]
-        if harness.wire == "messages":
-            holder = next(one["content"] for one in holder if any(part.get("type") == "tool_result" for part in one["content"]))
-        places = [place for place, one in enumerate(holder) if one.get("type") in RESULTS or one.get("role") == "tool"]
-        first, second = places[:2]
-        if what == "a missing result":
-            del holder[second]
-        elif what == "swapped results":
-            holder[first], holder[second] = holder[second], holder[first]
-        elif harness.wire == "messages":
-            holder.insert(first, {"type": "text", "text": "a hint"})
-        else:
-            holder.insert(first, {"role": "user", "content": "a hint"})
-        yield what, broken
-
-
 async def _sdk_call(harness: HttpHarness, base_url: str, http: httpx2.AsyncClient) -> None:
     """The same call by the SDK's own typed method."""
     if harness.wire == "messages":
@@ -634,8 +376,9 @@ async def _sdk_call(harness: HttpHarness, base_url: str, http: httpx2.AsyncClien
             await ours.messages.create(model=harness.model, max_tokens=1, messages=[{"role": "user", "content": "hi"}])
         return
     client = openai.AsyncOpenAI(api_key=KEY, base_url=f"{base_url}/v1", http_client=http, max_retries=0, timeout=5)
-    with pytest.raises(openai.BadRequestError):
-        if harness.wire == "responses":
+    if harness.wire == "responses":
+        with pytest.raises(openai.BadRequestError):
             await client.responses.create(model=harness.model, input="hi")
-        else:
-            await client.chat.completions.create(model=harness.model, messages=[{"role": "user", "content": "hi"}])
+        return
+    with pytest.raises(openai.BadRequestError):
+        await client.chat.completions.create(model=harness.model, messages=[{"role": "user", "content": "hi"}])

@@ -115,6 +115,7 @@ def _block(block: Json, role: str, calls: _Calls) -> Iterator[Said]:
             listed = [{"type": "text", "text": parts}] if isinstance(parts, str) else parts
             texts = [part["text"] for part in listed if part["type"] == "text"]
             pictures = tuple(_picture(part) for part in listed if part["type"] == "image")
+            assert all(text.strip() for text in texts), "blank text is refused on this wire"
             yield Answered(calls.number(block["tool_use_id"]), block.get("is_error", False), "\n".join(texts), pictures)
         case _:
             assert role == "assistant"
@@ -175,8 +176,10 @@ def _chat(body: Json) -> Iterator[Said]:
 
 def _said_by_user(message: Json, calls: _Calls, answers: dict[int, Answered]) -> Iterator[Said]:
     """Pictures after a line that names a call belong to that call's result."""
-    parts, of = message["content"], None
-    for part in [{"type": "text", "text": parts}] if isinstance(parts, str) else parts:
+    of: int | None = None
+    content: Any = message["content"]
+    parts: list[Any] = [{"type": "text", "text": content}] if isinstance(content, str) else content
+    for part in parts:
         if part["type"] == "image_url":
             picture = _data_url(part["image_url"]["url"])
             if of is None:
@@ -193,7 +196,7 @@ def _said_by_user(message: Json, calls: _Calls, answers: dict[int, Answered]) ->
 def _said_by_model(message: Json, calls: _Calls) -> Iterator[Said]:
     content = message["content"]
     assert content is not None or message.get("tool_calls"), "content is null only beside calls"
-    if isinstance(content, str):
+    if isinstance(content, str) and content:
         yield Told("assistant", content)
     for part in content if isinstance(content, list) else []:
         yield Told("assistant", part["text"]) if part["type"] == "text" else Kept(part)
@@ -250,8 +253,13 @@ def _of_user(item: Text | Image) -> Said:
 
 
 def _of_model(protocol: Protocol, turn: AssistantTurn, owner: Owner, asked: int) -> Iterator[Said]:
-    """Chat has one text, then the calls, then the owner's fields; the others keep the order of the items."""
+    """Chat has one text, then the calls, then the owner's fields; the others keep the order of the items.
+
+    Responses takes reasoning back only before the item that it led to.
+    """
     items: list[Text | ToolUseBlock | Opaque] = list(turn.items)
+    while protocol == "responses" and items and not _speaks(items[-1]):
+        items.pop()
     if protocol == "chat":
         calls = [item for item in items if isinstance(item, ToolUseBlock)]
         items = [Text(turn.text), *calls, *(item for item in items if isinstance(item, Opaque))]
@@ -269,6 +277,10 @@ def _of_model(protocol: Protocol, turn: AssistantTurn, owner: Owner, asked: int)
                     yield Kept(json.loads(item.json_text))
 
 
+def _speaks(item: Text | ToolUseBlock | Opaque) -> bool:
+    return isinstance(item, ToolUseBlock) or (isinstance(item, Text) and item.text.strip() != "")
+
+
 def _name(name: str) -> str:
     """Every character that no provider takes in a name is an underscore, and 64 are enough."""
     return re.sub(r"[^A-Za-z0-9_-]", "_", name)[:64] or "unnamed"
@@ -281,8 +293,11 @@ def same(found: list[Said], wanted: list[Said]) -> bool:
 
 def _same(found: Said, wanted: Said) -> bool:
     if isinstance(found, Answered) and isinstance(wanted, Answered):
-        says_it = wanted.text in found.text and bool(found.text.strip() or found.pictures)
-        return says_it and (found.number, found.failed, found.pictures) == (wanted.number, wanted.failed, wanted.pictures)
+        return wanted.text.strip() in found.text and (found.number, found.failed, found.pictures) == (
+            wanted.number,
+            wanted.failed,
+            wanted.pictures,
+        )
     return found == wanted
 
 

@@ -3,17 +3,55 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Mapping, Sequence
+import contextlib
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
-from typing import Final
+from typing import Final, TypeAlias
 from urllib.parse import urlsplit
 
 LOOPBACK: Final = "127.0.0.1"
+Handle: TypeAlias = Callable[[asyncio.StreamReader, asyncio.StreamWriter], Awaitable[None]]
+Ends: TypeAlias = tuple[asyncio.StreamReader, asyncio.StreamWriter]
+Piece: TypeAlias = bytes | float | asyncio.Event
 
 
 @dataclass(slots=True)
-class Tap:
+class Handlers:
+    """The connections of a server, each in a task; leaving the server ends them, and leaves no socket behind."""
+
+    tasks: set[asyncio.Task[None]] = field(default_factory=set[asyncio.Task[None]])
+    base_url: str = ""
+
+    @asynccontextmanager
+    async def listening(self, handle: Handle, path: str = "") -> AsyncIterator[None]:
+        async def accept(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+            task = asyncio.create_task(_closing(writer, handle(reader, writer)))
+            self.tasks.add(task)
+            await asyncio.wait((task,))
+
+        server = await asyncio.start_server(accept, LOOPBACK, 0)
+        self.base_url = f"http://{LOOPBACK}:{server.sockets[0].getsockname()[1]}{path}"
+        try:
+            yield
+        finally:
+            server.close()
+            for task in self.tasks:
+                task.cancel()
+            await asyncio.gather(*self.tasks, return_exceptions=True)
+
+
+async def _closing(writer: asyncio.StreamWriter, work: Awaitable[None]) -> None:
+    try:
+        await work
+    finally:
+        writer.close()
+        with contextlib.suppress(OSError):
+            await writer.wait_closed()
+
+
+@dataclass(slots=True)
+class Tap(Handlers):
     """Stands between a client and a server: counts connections, and keeps what the client sent on each.
 
     `left` is set when a client closes a connection that the server had not closed.
@@ -22,35 +60,34 @@ class Tap:
     sent: list[bytearray] = field(default_factory=list[bytearray])
     left: asyncio.Event = field(default_factory=asyncio.Event)
     open: int = 0
-    base_url: str = ""
 
     async def pass_on(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter, target: tuple[str, int]) -> None:
         kept = bytearray()
         self.sent.append(kept)
-        self.open += 1
         up_reader, up_writer = await asyncio.open_connection(*target)
-        down = asyncio.create_task(_pump(up_reader, writer, None))
-        up = asyncio.create_task(_pump(reader, up_writer, kept))
-        await asyncio.wait((up, down), return_when=asyncio.FIRST_COMPLETED)
-        if up.done() and not down.done():
-            self.left.set()
-        for task in (up, down):
-            task.cancel()
-        await asyncio.gather(up, down, return_exceptions=True)
-        for one in (writer, up_writer):
-            one.close()
-        self.open -= 1
+        await _closing(up_writer, self._both_ways((reader, up_writer), (up_reader, writer), kept))
+
+    async def _both_ways(self, upwards: Ends, downwards: Ends, kept: bytearray) -> None:
+        self.open += 1
+        up, down = asyncio.create_task(_pump(*upwards, kept)), asyncio.create_task(_pump(*downwards, None))
+        try:
+            await asyncio.wait((up, down), return_when=asyncio.FIRST_COMPLETED)
+            if not down.done():
+                self.left.set()
+        finally:
+            self.open -= 1
+            for task in (up, down):
+                task.cancel()
+            await asyncio.gather(up, down, return_exceptions=True)
 
 
 async def _pump(reader: asyncio.StreamReader, writer: asyncio.StreamWriter, kept: bytearray | None) -> None:
-    try:
+    with contextlib.suppress(OSError):
         while data := await reader.read(65536):
             if kept is not None:
                 kept += data
             writer.write(data)
             await writer.drain()
-    except OSError:
-        return
 
 
 @asynccontextmanager
@@ -59,37 +96,29 @@ async def tapped(base_url: str) -> AsyncIterator[Tap]:
     parts = urlsplit(base_url)
     target = (parts.hostname or LOOPBACK, parts.port or 80)
     tap = Tap()
-    server = await asyncio.start_server(lambda reader, writer: tap.pass_on(reader, writer, target), LOOPBACK, 0)
-    tap.base_url = f"http://{LOOPBACK}:{server.sockets[0].getsockname()[1]}{parts.path}"
-    try:
+    async with tap.listening(lambda reader, writer: tap.pass_on(reader, writer, target), parts.path):
         yield tap
-    finally:
-        server.close()
-
-
-Piece = bytes | float | asyncio.Event
 
 
 @dataclass(slots=True)
-class Canned:
+class Canned(Handlers):
     """Answers each request with the same pieces: bytes go out, a number is a pause, an event is waited for.
 
     After the last piece the connection is closed. `gone` is set when the client left before that.
     """
 
-    pieces: Sequence[Piece]
+    pieces: Sequence[Piece] = ()
     requests: list[tuple[bytes, bytes]] = field(default_factory=list[tuple[bytes, bytes]])
     gone: asyncio.Event = field(default_factory=asyncio.Event)
-    base_url: str = ""
 
     async def answer(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        head = await reader.readuntil(b"\r\n\r\n")
-        length = next(int(line[15:]) for line in head.lower().split(b"\r\n") if line.startswith(b"content-length:"))
-        self.requests.append((head, await reader.readexactly(length)))
+        top = await reader.readuntil(b"\r\n\r\n")
+        length = next(int(line[15:]) for line in top.lower().split(b"\r\n") if line.startswith(b"content-length:"))
+        self.requests.append((top, await reader.readexactly(length)))
         leaving = asyncio.create_task(reader.read())
         try:
             for piece in self.pieces:
-                await self._play(piece, writer, leaving)
+                await _play(piece, writer, leaving)
                 if leaving.done():
                     self.gone.set()
                     return
@@ -97,31 +126,28 @@ class Canned:
             self.gone.set()
         finally:
             leaving.cancel()
-            writer.close()
+            await asyncio.gather(leaving, return_exceptions=True)
 
-    async def _play(self, piece: Piece, writer: asyncio.StreamWriter, leaving: asyncio.Task[bytes]) -> None:
-        match piece:
-            case bytes():
-                writer.write(piece)
-                await writer.drain()
-            case asyncio.Event():
-                waiting = asyncio.create_task(piece.wait())
-                await asyncio.wait((waiting, leaving), return_when=asyncio.FIRST_COMPLETED)
-                waiting.cancel()
-            case _:
-                await asyncio.wait((leaving,), timeout=piece)
+
+async def _play(piece: Piece, writer: asyncio.StreamWriter, leaving: asyncio.Task[bytes]) -> None:
+    match piece:
+        case bytes():
+            writer.write(piece)
+            await writer.drain()
+        case asyncio.Event():
+            waiting = asyncio.create_task(piece.wait())
+            await asyncio.wait((waiting, leaving), return_when=asyncio.FIRST_COMPLETED)
+            waiting.cancel()
+        case _:
+            await asyncio.wait((leaving,), timeout=piece)
 
 
 @asynccontextmanager
 async def canned(*pieces: Piece) -> AsyncIterator[Canned]:
     """A server that answers everything with `pieces`."""
-    found = Canned(pieces)
-    server = await asyncio.start_server(found.answer, LOOPBACK, 0)
-    found.base_url = f"http://{LOOPBACK}:{server.sockets[0].getsockname()[1]}"
-    try:
+    found = Canned(pieces=pieces)
+    async with found.listening(found.answer):
         yield found
-    finally:
-        server.close()
 
 
 def head(content_type: str, status: int = 200, headers: Mapping[str, str] | None = None) -> bytes:

@@ -1,20 +1,21 @@
-"""The Chat adapter keeps the contract of every adapter over HTTP, in each of its dialects."""
+"""The Chat adapter keeps the contract of every adapter over HTTP; what its dialects change is the wire."""
 
 from tests.contract.http import HttpHarness
 from tests.contract.http_contract import HttpContract
+from tests.contract.wire_contract import WireContract
 
 
 class TestOpenai(HttpContract):
     harness = HttpHarness("chat", "gpt-4.1", "openai", "openai")
 
 
-class TestOpenrouter(HttpContract):
+class TestOpenrouter(WireContract):
     harness = HttpHarness("chat", "mistralai/mistral-large", "openrouter", "openrouter")
 
 
-class TestGlm(HttpContract):
+class TestGlm(WireContract):
     harness = HttpHarness("chat", "glm-5.2", "glm", "glm")
 
 
-class TestGeneric(HttpContract):
+class TestGeneric(WireContract):
     harness = HttpHarness("chat", "local-model", "generic")

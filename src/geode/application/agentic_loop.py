@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, cast
 
@@ -174,9 +174,9 @@ class _Run:
         self.state = state
         self._announcer, self._call, self._stage = announcer, call, stage
         self._clock, self._journal = around.clock, around.journal
-        # The task that waits for the next input, while it does; and whether `stop` cut that short.
-        self._waiting: asyncio.Task[Any] | None = None
-        self._stopping = self._cut_short = False
+        # The model call or the pause that is waited for.
+        self._awaited: asyncio.Task[Input] | None = None
+        self._stopping = False
 
     async def drive(self) -> Outcome:
         terms = self.state.terms
@@ -195,10 +195,10 @@ class _Run:
 
     def stop(self) -> None:
         """See AgenticLoop.stop. Waiting is cut short, for the model and for calls; what runs goes on until it has ended."""
-        if not self._stopping:
-            self._stopping = True
-            if self._waiting is not None:
-                self._cut_short = self._waiting.cancel()
+        self._stopping = True
+        self._stage.wake()
+        if self._awaited is not None:
+            self._awaited.cancel()
 
     def _ended(self) -> Outcome | None:
         state = self.state
@@ -213,31 +213,41 @@ class _Run:
                 return None
 
     async def _next_input(self) -> Input:
-        """Whatever comes first. Stopping cancels the waiting, and takes back that cancellation: the caller's own passes."""
-        if self._stopping and not self.state.stopping:
-            return StopRequested(self._clock.now())
-        task = self._waiting = asyncio.current_task()
-        try:
-            return await self._performed()
-        except asyncio.CancelledError:
-            if task is not None and self._cut_short and task.uncancel() == 0:
-                self._cut_short = False
-                return StopRequested(self._clock.now())
-            raise
-        finally:
-            self._waiting = None
+        """Whatever comes first. Stopping ends the waiting, and is never a cancellation of whoever runs this."""
+        while self.state.stopping or not self._stopping:
+            found = await self._performed()
+            if found is not None:
+                return found
+        return StopRequested(self._clock.now())
 
-    async def _performed(self) -> Input:
+    async def _performed(self) -> Input | None:
+        """What came of the pending action, or None when the waiting for it was ended."""
         match self.state.pending:
             case CallModel() as call:
-                return await self._call.perform(self.state, call)
+                return await self._unless_stopped(self._call.perform(self.state, call))
             case Wait(seconds=seconds):
-                await self._clock.sleep(seconds)
-                return Waited(self._clock.now())
+                return await self._unless_stopped(self._pause(seconds))
             case RunStage():
                 return await self._stage.next_input(self.state)
             case Suspend() | Finish():
                 raise AssertionError("nothing is pending")
+
+    async def _unless_stopped(self, work: Coroutine[Any, Any, Input]) -> Input | None:
+        """What `work` gives, done in a task of its own, so that only that is cancelled by stopping."""
+        task = self._awaited = asyncio.create_task(work)
+        try:
+            await asyncio.wait((task,))
+        except asyncio.CancelledError:
+            task.cancel()
+            await asyncio.gather(task, return_exceptions=True)
+            raise
+        finally:
+            self._awaited = None
+        return None if task.cancelled() and self._stopping else task.result()
+
+    async def _pause(self, seconds: float) -> Input:
+        await self._clock.sleep(seconds)
+        return Waited(self._clock.now())
 
     async def _take(self, input: Input) -> None:
         """Write the input down and let it take effect, at once; then tell what became of it."""
@@ -275,6 +285,14 @@ def _check_conversation(value: object) -> None:
         raise Misuse("conversation-type", f"conversation must be a Conversation, got {shown}: Conversation.loads(text)")
 
 
-def _items(prompt: Prompt) -> tuple[Text | Image, ...]:
-    parts = [prompt] if isinstance(prompt, str | Text | Image) else list(prompt)
-    return tuple(Text(part) if isinstance(part, str) else part for part in parts)
+def _items(prompt: object) -> tuple[Text | Image, ...]:
+    parts = prompt if isinstance(prompt, list | tuple) else (prompt,)
+    return tuple(_item(part) for part in cast("Sequence[object]", parts))
+
+
+def _item(part: object) -> Text | Image:
+    if isinstance(part, str):
+        return Text(part)
+    if isinstance(part, Text | Image):
+        return part
+    raise Misuse("prompt-type", f"a prompt is text, an Image or a list of them, got {type(part).__name__}")

@@ -9,6 +9,7 @@ from returns.result import Result
 
 from geode.application.announcer import Announcer
 from geode.application.catalog import Catalog
+from geode.domain.call_ids import with_unique_ids
 from geode.domain.choice import Named, ToolChoice, choice_word
 from geode.domain.failures import CallFailure
 from geode.domain.loop.actions import CallModel
@@ -79,7 +80,10 @@ class ModelCall:
         if failure is not None:
             facts = replace(failure, after_output=failure.after_output or self._shown)
             return ModelFailed(self._clock.now(), facts, self._clock.jitter())
-        return await self._replied(answer.unwrap())
+        reply = answer.unwrap()
+        if reply.calls:
+            reply = replace(reply, items=with_unique_ids(reply.items, call.round, state.closed.call_ids))
+        return await self._replied(reply)
 
     async def _within_deadline(self, request: AdapterCallRequest, call: CallModel) -> Result[AdapterCallResult, CallFailure]:
         self._shown = False

@@ -41,6 +41,7 @@ class _Call:
     deadline: float
     task: asyncio.Task[ToolResult] | None = None
     started_at: float | None = None
+    ended_at: float | None = None
     timer: asyncio.TimerHandle | None = None
     has_slot: bool = False
     entered: bool = False
@@ -87,10 +88,12 @@ class ToolCallProcessor:
 
     async def cancel(self) -> None:
         """Cancel every call that runs and wait, boundedly, until they have ended and that was told."""
-        for task, call in self._working.items():
+        # What was left behind at its deadline has had its time to end.
+        left = [(task, call) for task, call in self._working.items() if not call.settled]
+        for task, call in left:
             call.cancelled = task.cancel()
-        if self._working:
-            await asyncio.wait(tuple(self._working), timeout=2 * GRACE_SECONDS)
+        if left:
+            await asyncio.wait([task for task, _ in left], timeout=GRACE_SECONDS)
         if self._telling:
             _, late = await asyncio.wait(tuple(self._telling), timeout=GRACE_SECONDS)
             for telling in late:
@@ -106,11 +109,14 @@ class ToolCallProcessor:
         await self._announcer.tell(events.ToolStarted, index=call.index, call=call.block)
         call.started_at = self._clock.now()
         call.timer = asyncio.get_running_loop().call_later(call.deadline, self._overdue, call)
-        return await self._result_of(call)
+        try:
+            return await self._result_of(call)
+        finally:
+            call.ended_at = self._clock.now()
 
     def _overdue(self, call: _Call) -> None:
         """The deadline has passed, and it is kept whatever the tool does: cancelled, and soon left behind."""
-        call.overdue, call.blocked = True, self._has_blocked(call)
+        call.overdue, call.blocked = True, self._seconds(call) > call.deadline + GRACE_SECONDS
         if call.task is not None:
             call.task.cancel()
         call.timer = asyncio.get_running_loop().call_later(GRACE_SECONDS, self._settle, call, _timed_out(call))
@@ -128,7 +134,7 @@ class ToolCallProcessor:
             return None
         if call.overdue:
             return _timed_out(call)
-        call.blocked = self._has_blocked(call)
+        call.blocked = self._seconds(call) > call.deadline + GRACE_SECONDS
         if task.cancelled():
             text = f"{call.block.name} was cancelled from inside"
             return result(call.block.id, "failed", text, "the tool raised CancelledError")
@@ -140,19 +146,24 @@ class ToolCallProcessor:
         call.settled = True
         if call.has_slot:
             self._slots.release()
-        if found is not None:
-            if call.started_at is not None and self._announcer.heard:
-                # Its turn to tell comes before that of whoever takes the result in.
-                self._tell(self._told(call, found, self._clock.now() - call.started_at))
+        if found is None:
+            return
+        if call.started_at is not None and self._announcer.heard:
+            self._tell(self._told(call, found))
+        else:
             self._finished(found)
 
-    def _has_blocked(self, call: _Call) -> bool:
-        """Whether the event loop had no chance to keep the deadline."""
-        return call.started_at is not None and self._clock.now() - call.started_at > call.deadline + GRACE_SECONDS
+    def _seconds(self, call: _Call) -> float:
+        """How long the call has taken."""
+        until = self._clock.now() if call.ended_at is None else call.ended_at
+        return 0.0 if call.started_at is None else until - call.started_at
 
-    async def _told(self, call: _Call, found: ToolResult, seconds: float) -> None:
+    async def _told(self, call: _Call, found: ToolResult) -> None:
+        # Without a pause between the two, this tells before whoever takes the result in can.
+        self._finished(found)
+        name, seconds = call.block.name, self._seconds(call)
         if call.blocked:
-            text = f"{call.block.name} took {seconds:.1f} s and blocked the event loop past its deadline of {call.deadline:g} s"
+            text = f"the event loop was blocked: {name} took {seconds:.1f} s, past its deadline of {call.deadline:g} s"
             await self._announcer.notice("loop_blocked", text)
         await self._announcer.tell(events.ToolFinished, index=call.index, call=call.block, result=found, seconds=seconds)
 

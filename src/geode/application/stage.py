@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+from collections import deque
 from collections.abc import Mapping
 from typing import Any, cast
 
@@ -42,7 +43,8 @@ class StagePerformer:
         approver: Approver | None,
     ) -> None:
         self._catalog, self._clock, self._announcer, self._approver = catalog, clock, announcer, approver
-        self._inputs: asyncio.Queue[Input] = asyncio.Queue()
+        self._inputs: deque[Input] = deque()
+        self._news = asyncio.Event()
         self._processor = ToolCallProcessor(
             catalog=catalog, policy=policy, deps=deps, clock=clock, announcer=announcer, finished=self._tool_finished
         )
@@ -50,8 +52,8 @@ class StagePerformer:
         self._asked: set[str] = set()
         self._asking: set[asyncio.Task[None]] = set()
 
-    async def next_input(self, state: State) -> Input:
-        """Start and ask what the pending stage wants and was not yet, then wait for whatever comes first."""
+    async def next_input(self, state: State) -> Input | None:
+        """Start and ask what the pending stage wants and was not yet, then wait for whatever comes first; None if woken."""
         stage = state.stage
         self._start([id for id in stage.start if id not in self._started], state)
         unasked = [id for id in stage.ask if id not in self._asked]
@@ -62,7 +64,15 @@ class StagePerformer:
             task = asyncio.create_task(self._ask(Question(state.terms.run_id, tuple(asked))))
             self._asking.add(task)
             task.add_done_callback(self._asking.discard)
-        return await self._inputs.get()
+        await self._news.wait()
+        found = self._inputs.popleft() if self._inputs else None
+        if not self._inputs:
+            self._news.clear()
+        return found
+
+    def wake(self) -> None:
+        """End the waiting for an input."""
+        self._news.set()
 
     def _start(self, unstarted: list[str], state: State) -> None:
         if not unstarted:
@@ -81,19 +91,22 @@ class StagePerformer:
         await self._processor.cancel()
         if asking:
             await asyncio.wait(asking, timeout=GRACE_SECONDS)
-        left: list[Input] = []
-        while not self._inputs.empty():
-            left.append(self._inputs.get_nowait())
-        return [input for input in left if isinstance(input, ToolFinished)]
+        left = [input for input in self._inputs if isinstance(input, ToolFinished)]
+        self._inputs.clear()
+        return left
+
+    def _came(self, input: Input) -> None:
+        self._inputs.append(input)
+        self._news.set()
 
     def _tool_finished(self, result: ToolResult) -> None:
-        self._inputs.put_nowait(ToolFinished(self._clock.now(), result))
+        self._came(ToolFinished(self._clock.now(), result))
 
     async def _ask(self, question: Question) -> None:
         await self._announcer.tell(events.ApprovalAsked, question=question)
         decisions = await self._decisions(question)
         for asked in question.calls:
-            self._inputs.put_nowait(decided(self._catalog, asked.call.id, asked.call.name, decisions, self._clock.now()))
+            self._came(decided(self._catalog, asked.call.id, asked.call.name, decisions, self._clock.now()))
 
     async def _decisions(self, question: Question) -> Mapping[str, Decision]:
         """The approver's answers. Nobody to ask in this process means: later; an approver that breaks denies."""

@@ -20,7 +20,8 @@ class Provider:
 
     Models are named `NAME/MODEL`. `base_url` is the address before the wire's own path (`/v1/messages`,
     `/responses`, `/chat/completions`). `key` is `"env:VARIABLE"`, the key itself, or None for a server
-    that wants none. `dialect` tells compatible Chat servers apart.
+    that wants none. `dialect` tells compatible Chat servers apart. `origin` says in messages where the
+    address was taken from.
     """
 
     name: str
@@ -28,6 +29,7 @@ class Provider:
     base_url: str
     key: str | None = field(default=None, repr=False)
     dialect: DialectName = "generic"
+    origin: str = field(default="", compare=False)
 
 
 @dataclass(frozen=True, slots=True)

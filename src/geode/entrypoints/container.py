@@ -47,17 +47,17 @@ class GeodeContainer(containers.DeclarativeContainer):
     `geode.ports.SessionFactory`. `runtime` is one for the whole container; the host opens it.
     """
 
-    model: _Setting = provide.Dependency(default=None)
+    model: _Setting = provide.Dependency(default=provide.Object(None))
     tools: _Setting = provide.Dependency(default=())
     model_providers: _Setting = provide.Dependency(default=())
-    approve: _Setting = provide.Dependency(default=None)
+    approve: _Setting = provide.Dependency(default=provide.Object(None))
     observe: _Setting = provide.Dependency(default=())
     policy: _Setting = provide.Dependency(instance_of=Policy, default=Policy())
     system: _Setting = provide.Dependency(instance_of=str, default="")
-    deps: _Setting = provide.Dependency(default=None)
-    effort: _Setting = provide.Dependency(default=None)
-    temperature: _Setting = provide.Dependency(default=None)
-    http: _Setting = provide.Dependency(default=None)
+    deps: _Setting = provide.Dependency(default=provide.Object(None))
+    effort: _Setting = provide.Dependency(default=provide.Object(None))
+    temperature: _Setting = provide.Dependency(default=provide.Object(None))
+    http: _Setting = provide.Dependency(default=provide.Object(None))
     journal: _Setting = provide.Dependency(instance_of=_port(Journal), default=NoJournal())
     clock: _Setting = provide.Dependency(instance_of=_port(Clock), default=SystemClock())
     validator: _Setting = provide.Dependency(instance_of=_port(SchemaValidator), default=JsonschemaValidator())

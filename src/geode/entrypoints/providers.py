@@ -10,7 +10,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, Final
-from urllib.parse import urlsplit
 
 from geode.adapters.http_json.endpoint import Endpoint
 from geode.domain.errors import Misuse
@@ -20,7 +19,8 @@ from geode.ports.model import ModelAdapter
 if TYPE_CHECKING:
     import httpx2
 
-_SDK: Final = {"messages": "anthropic", "responses": "openai", "chat": "openai"}
+# Which package speaks each wire.
+SDK_OF: Final = {"messages": "anthropic", "responses": "openai", "chat": "openai"}
 # The addresses of the providers that ship may be moved by these variables, as their own SDKs allow.
 _ADDRESS_VARIABLES: Final[Mapping[str, str]] = {"anthropic-payg": "ANTHROPIC_BASE_URL", "openai-payg": "OPENAI_BASE_URL"}
 _NO_KEY: Final = "no-key"
@@ -37,13 +37,13 @@ class Connection:
 def find_connection(route: Route) -> Connection:
     """The connection of a route. Misuse when its SDK is not installed or its key is nowhere; nothing is opened."""
     provider = route.provider
-    sdk = _SDK[provider.wire]
+    sdk = SDK_OF[provider.wire]
     if find_spec(sdk) is None:
         raise Misuse("missing-extra", f'{provider.name} needs the package {sdk}: pip install "geode[{sdk}]"')
     variable = _ADDRESS_VARIABLES.get(provider.name, "") if provider is SHIPPED.get(provider.name) else ""
     moved = os.environ.get(variable, "") if variable else ""
     base_url = moved or provider.base_url
-    source = variable if moved else f'Provider("{provider.name}")'
+    source = variable if moved else provider.origin or f'Provider("{provider.name}")'
     return Connection(route, Endpoint(base_url, source, _key(replace(provider, base_url=base_url))))
 
 
@@ -67,6 +67,8 @@ def _key(provider: Provider) -> str:
 
 def is_loopback(url: str) -> bool:
     """Whether the address is on this machine; a server there needs no key."""
+    from urllib.parse import urlsplit
+
     host = urlsplit(url).hostname or ""
     return host in ("localhost", "::1") or host.startswith("127.")
 
@@ -74,8 +76,8 @@ def is_loopback(url: str) -> bool:
 async def connect(connection: Connection, http: httpx2.AsyncClient) -> ModelAdapter:
     """The adapter. Its SDK is imported in a thread, since that takes seconds."""
     provider = connection.route.provider
-    if _SDK[provider.wire] not in sys.modules:
-        await asyncio.to_thread(importlib.import_module, _SDK[provider.wire])
+    if SDK_OF[provider.wire] not in sys.modules:
+        await asyncio.to_thread(importlib.import_module, SDK_OF[provider.wire])
     match provider.wire:
         case "messages":
             from geode.adapters.anthropic_messages.model import messages_model

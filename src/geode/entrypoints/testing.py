@@ -6,7 +6,6 @@ import socket
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from typing import Any, NoReturn
-from unittest import mock
 
 from geode.entrypoints.runtime import ChecksItsEnd, default
 from geode.ports.model import ModelAdapter
@@ -37,6 +36,8 @@ class NetworkUsed(BaseException):
 @contextmanager
 def no_network() -> Iterator[None]:
     """Inside it, connecting a socket, loopback included, and looking up a name or an address raise NetworkUsed."""
+
+    from unittest import mock
 
     def refuse(*target: Any, **_named: Any) -> NoReturn:
         raise NetworkUsed(f"a connection to {target[-1]!r} was attempted inside no_network()")

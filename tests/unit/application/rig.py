@@ -4,7 +4,6 @@ import asyncio
 from collections.abc import Awaitable, Callable, Iterable, Mapping
 from typing import Any, TypeVar
 
-from geode.adapters.clock_manual import ManualClock
 from geode.adapters.clock_system import SystemClock
 from geode.adapters.journal_memory import MemoryJournal
 from geode.adapters.schema_jsonschema import JsonschemaValidator
@@ -15,7 +14,10 @@ from geode.application.model_call import Asking
 from geode.domain.approval import Approve, Decision, Question
 from geode.domain.content import ToolResult, ToolUseBlock
 from geode.domain.conversation import AssistantTurn, Conversation, ToolResultsTurn
+from geode.domain.loop.actions import Finish
 from geode.domain.loop.outcome import Answered, Outcome
+from geode.domain.loop.state import State
+from geode.domain.loop.step import step
 from geode.domain.policy import Policy
 from geode.domain.script import Step
 from geode.entrypoints.tools import build_tools
@@ -136,6 +138,21 @@ def tasks_left() -> set[asyncio.Task[Any]]:
     return asyncio.all_tasks() - {task for task in [asyncio.current_task()] if task is not None}
 
 
+def replayed(journal: MemoryJournal) -> State:
+    """The last state of the one run in the journal, folded from its first."""
+    (state,) = journal.states.values()
+    (inputs,) = journal.inputs.values()
+    for input in inputs:
+        state = step(state, input)
+    return state
+
+
+def outcome_of(state: State) -> Outcome:
+    """The outcome that the state holds."""
+    assert isinstance(state.pending, Finish), state.pending
+    return state.pending.outcome
+
+
 async def turns(count: int) -> None:
     """Let the event loop turn `count` times."""
     for _ in range(count):
@@ -159,6 +176,3 @@ async def heartbeat(work: Awaitable[Any]) -> tuple[Any, float]:
         return await work, longest
     finally:
         beating.cancel()
-
-
-__all__ = ["ManualClock", "MemoryJournal", "ScriptedModel"]

@@ -8,16 +8,18 @@ import sys
 import threading
 import time
 from collections.abc import Awaitable
+from dataclasses import replace
 from typing import Any
 
 import pytest
-from tests.unit.application.rig import Asks, Recorder, answered, heartbeat, kinds, loop_of, quick, results, tasks_left, texts
 
 import geode
 from geode.domain.policy import Policy
 from geode.domain.script import calls, says
+from geode.entrypoints.tools import as_tool
 from geode.ports.events import Notice, RoundClosed, ToolFinished, ToolProgressed, ToolStarted
 from geode.ports.tools import ToolContext, ToolError, ToolRetry
+from tests.unit.application.rig import Asks, Recorder, answered, heartbeat, kinds, loop_of, quick, results, tasks_left, texts
 
 SECRET: contextvars.ContextVar[str] = contextvars.ContextVar("SECRET", default="unset")
 
@@ -91,8 +93,7 @@ async def test_results_are_in_call_order_whatever_ends_first() -> None:
 )
 @pytest.mark.parametrize("blocking", [False, True])
 async def test_a_tool_that_breaks_is_a_failed_result(how: str, text: str, recoverable: bool, blocking: bool) -> None:
-    tool = geode.tool(tier="safe", blocking=blocking)(lambda how: breaks(how))
-    tool.__name__, tool.__annotations__ = "breaks", {"how": str}
+    tool = replace(as_tool(breaks), blocking=blocking)
     found = await run_beside_fine(tool, "breaks", {"how": how})
     assert (found.kind, found.text, found.recoverable) == ("failed", text, recoverable)
 
@@ -216,11 +217,13 @@ async def test_a_coroutine_that_swallows_its_cancellation_is_left_behind() -> No
         return "too late"
 
     before = time.monotonic()
-    found = await run_beside_fine(stubborn, "stubborn", {}, policy=quick())
-    assert found.text == "timeout: stubborn did not finish within 0.1 s"
-    assert time.monotonic() - before < 2
-    freed.set()
-    await asyncio.gather(*tasks_left())
+    try:
+        found = await run_beside_fine(stubborn, "stubborn", {}, policy=quick())
+        assert found.text == "timeout: stubborn did not finish within 0.1 s"
+        assert time.monotonic() - before < 2
+    finally:
+        freed.set()
+        await asyncio.gather(*tasks_left())
 
 
 async def test_a_coroutine_that_blocks_the_event_loop_past_its_deadline_is_noticed() -> None:
@@ -235,7 +238,7 @@ async def test_a_coroutine_that_blocks_the_event_loop_past_its_deadline_is_notic
     found = await run_beside_fine(greedy, "greedy", {}, clock=clock, observe=[seen])
     assert found.kind == "ok"
     (notice,) = [event for event in seen.of(Notice) if event.kind == "loop_blocked"]
-    assert notice.text == "greedy took 150.0 s and blocked the event loop past its deadline of 120 s"
+    assert notice.text == "the event loop was blocked: greedy took 150.0 s, past its deadline of 120 s"
 
 
 class ManualTime:

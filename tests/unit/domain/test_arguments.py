@@ -118,6 +118,7 @@ def test_a_call_keeps_its_object_or_its_original_text() -> None:
     assert tool_use("1", "w", None) == ToolUseBlock("1", "w", {}, None)
     assert tool_use("1", "w", '{"q":') == ToolUseBlock("1", "w", {}, '{"q":')
     assert tool_use("1", "w", [1, "é"]) == ToolUseBlock("1", "w", {}, '[1, "é"]')
+    assert tool_use("1", "w", {"é": Decimal(1)}) == ToolUseBlock("1", "w", {}, '{"é": "1"}')
 
 
 def test_nothing_that_cannot_be_sent_enters_with_a_call() -> None:

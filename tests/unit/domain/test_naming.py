@@ -22,6 +22,7 @@ def test_a_name_inside_another_is_close_however_long() -> None:
         "mcp__a_very_long_server_name__search_in_all_files",
     )
     assert closest("mcp__a_very_long_server_name__search_in_all_files", ["search"]) == ("search",)
+    assert closest("search", ["aa_search_with_a_very_long_tail", "seaarch"]) == ("seaarch", "aa_search_with_a_very_long_tail")
     # Better looks come before mere containment, which counts as half alike.
     assert closest("search", ["xx_search_and_more_than_that", "searches"]) == ("searches", "xx_search_and_more_than_that")
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import time
 from datetime import UTC, datetime
 
 import pytest
@@ -145,6 +146,16 @@ HEADERS = [
 @pytest.mark.parametrize(("headers", "hint"), HEADERS, ids=lambda value: repr(value)[:60])
 def test_hints_in_headers(headers: dict[str, str], hint: RetryHint) -> None:
     assert read_retry_hint(headers, NOW) == hint
+
+
+def test_a_date_is_read_as_utc_wherever_the_process_runs(monkeypatch: pytest.MonkeyPatch) -> None:
+    try:
+        with monkeypatch.context() as elsewhere:
+            elsewhere.setenv("TZ", "EST+5")
+            time.tzset()
+            assert read_retry_hint({"retry-after": "Sun, 29 Nov 2026 12:00:30 GMT"}, NOW).seconds == 30.0
+    finally:
+        time.tzset()
 
 
 def test_a_hint_over_a_minute_is_not_waited_for_but_kept() -> None:

@@ -85,6 +85,8 @@ def test_equal_schemas_have_equal_fingerprints() -> None:
     assert schema_digest(one) != schema_digest(changed)
     # It is stored: printf '{"type": "object"}' | sha256sum | cut -c1-16
     assert schema_digest(ToolSpec("a", "x", {"type": "object"})) == SHA_OF_TYPE_OBJECT
+    # The same of {"title": "\\u00e9", "type": "object"}, in ASCII.
+    assert schema_digest(ToolSpec("a", "x", {"type": "object", "title": "é"})) == "d984ae2e6b4e8239"
 
 
 SHA_OF_TYPE_OBJECT = "ff419ebbeba438f6"

@@ -7,19 +7,19 @@ an id or a name that the call does not have: then it begins a new one.
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final, cast
 
 from geode.adapters.http_json.reading import mapping, objects, string
-from geode.domain.json_value import dump_json
 from geode.ports.model import CallPart, Delta, TextPart, ThinkingPart
 
 # The field that grows from fragment to fragment, by the type of a reasoning detail; others come whole.
 _GROWING: Final = {"reasoning.text": "text", "reasoning.summary": "summary"}
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, eq=False)
 class _Call:
     index: int | None
     id: str = ""
@@ -83,7 +83,8 @@ class ChatStream:
         for detail in objects(delta.get("reasoning_details")):
             self._reason(detail)
         fragments = objects(delta.get("tool_calls"))
-        if legacy := mapping(delta.get("function_call")):
+        legacy = mapping(delta.get("function_call"))
+        if any(legacy.values()):
             fragments = [{"index": 0, "function": legacy}]
         for fragment in fragments:
             yield from self._fragment(fragment)
@@ -117,7 +118,8 @@ class ChatStream:
         call = self._open(index, id, name)
         call.id, call.name = call.id or id, call.name or name
         arguments = function.get("arguments")
-        piece = dump_json(arguments) if isinstance(arguments, dict | list) else string(arguments)
+        # As text, whatever is in it: judging arguments is the business of the domain.
+        piece = json.dumps(arguments, ensure_ascii=False) if isinstance(arguments, dict | list) else string(arguments)
         call.pieces.append(piece)
         yield CallPart(self._calls.index(call) + 1, call.name, piece)
 
@@ -137,5 +139,5 @@ class ChatStream:
 
 
 def _detail(first: Mapping[str, Any], pieces: list[str]) -> Mapping[str, Any]:
-    grows = _GROWING.get(string(first.get("type")))
+    grows = _GROWING.get(string(first.get("type")), "")
     return {**first, grows: "".join(pieces)} if grows in first else first

@@ -172,13 +172,15 @@ def _tool(result: ToolResult, id: str) -> dict[str, Any]:
 
 
 def _assistant(turn: AssistantTurn, place: Place) -> bytes:
-    """One message; `content` is null when there are only calls. Opaque fields go to their owner alone."""
+    """One message; `content` is null beside calls alone. Opaque fields go to their owner alone."""
     own = [item for item in turn.items if isinstance(item, Opaque) and item.owner == place.owner]
     fields = [(item.kind, item.json_text.encode()) for item in own if not item.kind.startswith(_PART)]
     content, calls = _content(turn, place.owner), list(zip(turn.calls, place.ids(), strict=True))
     if content is None and not calls and not fields:
         return b""
-    pairs = [("role", b'"assistant"'), ("content", dump_bytes(content) if isinstance(content, str) else content or b"null")]
+    if content is None:
+        content = b"null" if calls else b'""'
+    pairs = [("role", b'"assistant"'), ("content", dump_bytes(content) if isinstance(content, str) else content)]
     if calls:
         pairs.append(("tool_calls", b"[%b]" % listed(_call(call.name, sent_text(call), id) for call, id in calls)))
     return b"{%b}" % b",".join(b'"%b":%b' % (name.encode(), value) for name, value in [*pairs, *fields])
@@ -224,8 +226,10 @@ def _items(message: Mapping[str, Any], owner: Owner) -> Iterator[ReplyItem]:
     for call in objects(message.get("tool_calls")):
         function = mapping(call.get("function")) or call
         yield tool_use(string(call.get("id")), string(function.get("name")), function.get("arguments"))
-    if legacy := mapping(message.get("function_call")):
-        yield tool_use("", string(legacy.get("name")), legacy.get("arguments"))
+    # The old form of a single call; servers that write every field write it empty.
+    legacy = mapping(message.get("function_call"))
+    if name := string(legacy.get("name")):
+        yield tool_use("", name, legacy.get("arguments"))
 
 
 def _usage(usage: Mapping[str, Any]) -> Usage:

@@ -89,4 +89,8 @@ class HttpModel:
     def _decoded(self, body: Body, owner: Owner) -> Result[AdapterCallResult, CallFailure]:
         if body.json.get("error"):
             return Failure(error_in_body(body.json, body.request_id))
-        return self.wire.decode(body, owner)
+        try:
+            return self.wire.decode(body, owner)
+        except (ValueError, RecursionError) as error:
+            # JSON that can be read but not written again: a number beyond any float, nesting too deep to walk.
+            return Failure(CallFailure(200, "response", f"the reply cannot be kept: {error}", request_id=body.request_id))

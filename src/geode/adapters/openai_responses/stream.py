@@ -42,6 +42,7 @@ class ResponseStream:
             self._arguments[index] = [event["arguments"]]
         elif kind in _TEXT:
             piece = string(event.get("delta"))
+            self._items.setdefault(index, {"type": "message"})
             self._texts.setdefault((index, _TEXT[kind]), []).append(piece)
             if piece:
                 yield TextPart(index, piece)
@@ -65,9 +66,10 @@ class ResponseStream:
         return {**self._response, "output": [self._whole(index) for index in sorted(self._items)]}
 
     def _argument(self, index: int, piece: str) -> Iterator[Delta]:
+        item = self._items.setdefault(index, {"type": "function_call"})
         self._arguments.setdefault(index, []).append(piece)
         if piece:
-            yield CallPart(index, string(self._items.get(index, {}).get("name")), piece)
+            yield CallPart(index, string(item.get("name")), piece)
 
     def _whole(self, index: int) -> Mapping[str, Any]:
         item = self._items[index]
@@ -78,13 +80,15 @@ class ResponseStream:
         return item
 
     def _index(self, event: Mapping[str, Any]) -> int:
-        """The item that an event is about: by its place, else by its id, else the last one."""
+        """The item that an event is about: by its place, else by its id; else a new one, or the last one."""
         index = event.get("output_index")
         if isinstance(index, int):
             return index
-        id = event.get("item_id")
+        new = isinstance(event.get("item"), Mapping)
+        id = mapping(event["item"]).get("id") if new else event.get("item_id")
         known = (place for place, item in self._items.items() if id and item.get("id") == id)
-        return next(known, max(self._items, default=0))
+        last = max(self._items, default=-1)
+        return next(known, last + 1 if new else max(last, 0))
 
 
 def _flat(event: Mapping[str, Any]) -> dict[str, Any]:

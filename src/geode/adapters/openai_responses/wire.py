@@ -36,6 +36,7 @@ INCOMPLETE: Final[Mapping[str, Stop]] = {
     "steered": Stop.PAUSE,
 }
 MIN_OUTPUT_TOKENS: Final = 16
+_REASONING: Final = "reasoning"
 
 
 class ResponsesWire:
@@ -153,22 +154,30 @@ def _image(image: Image) -> dict[str, Any]:
     return {"type": "input_image", "image_url": url, "detail": "auto"}
 
 
-def _assistant(turn: AssistantTurn, place: Place) -> Iterator[bytes]:
-    """Items in their order, without item ids of messages and calls: the server keeps none of them."""
-    ids = iter(place.ids())
+def _assistant(turn: AssistantTurn, place: Place) -> list[bytes]:
+    """Items in their order, without item ids of messages and calls: the server keeps none of them.
+
+    Reasoning is taken back only before the item it led to, so what led to nothing stays behind.
+    """
+    ids, sent, end = iter(place.ids()), list[bytes](), 0
     for item in turn.items:
         match item:
             case Text(text=text):
-                if text.strip():
-                    yield dump_bytes(
-                        {"type": "message", "role": "assistant", "content": [{"type": "output_text", "text": text}]}
-                    )
+                if not text.strip():
+                    continue
+                content = [{"type": "output_text", "text": text}]
+                sent.append(dump_bytes({"type": "message", "role": "assistant", "content": content}))
             case ToolUseBlock():
                 call = {"type": "function_call", "call_id": next(ids), "name": sent_name(item.name)}
-                yield dump_bytes({**call, "arguments": sent_text(item)})
+                sent.append(dump_bytes({**call, "arguments": sent_text(item)}))
             case Opaque():
-                if item.owner == place.owner:
-                    yield item.json_text.encode()
+                if item.owner != place.owner:
+                    continue
+                sent.append(item.json_text.encode())
+                if item.kind == _REASONING:
+                    continue
+        end = len(sent)
+    return sent[:end]
 
 
 def _output(result: ToolResult, id: str) -> dict[str, Any]:
@@ -193,7 +202,7 @@ def _items(entry: Mapping[str, Any], owner: Owner) -> Iterator[ReplyItem]:
             yield tool_use(string(entry.get("call_id")), string(entry.get("name")), entry.get("arguments"))
         case "reasoning":
             if entry.get("encrypted_content"):
-                yield Opaque(owner, "reasoning", exact_json(_replayable(entry)))
+                yield Opaque(owner, _REASONING, exact_json(_replayable(entry)))
         case kind:
             yield Opaque(owner, string(kind), exact_json(entry))
 

@@ -21,10 +21,10 @@ def end(state: State, reason: Literal["natural", "stopped"]) -> State:
     return _finish(state, Answered(last_words(state), state.closed, usage, state.terms.run_id))
 
 
-def exhaust(state: State, reason: ExhaustedReason, *, concluded: bool = False) -> State:
+def exhaust(state: State, reason: ExhaustedReason, *, concluded: bool = False, why: str = "") -> State:
     """A limit ends the run: with the model's conclusion if it gave one, else with what was said so far."""
     text = (last_words(state) if concluded else "") or state.said
-    return _finish(state, Exhausted(text, state.closed, state.counters.usage, state.terms.run_id, reason))
+    return _finish(state, Exhausted(text, state.closed, state.counters.usage, state.terms.run_id, reason, why))
 
 
 def refuse(state: State, reply: AdapterCallResult) -> State:

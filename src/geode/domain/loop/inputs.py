@@ -50,10 +50,11 @@ class Decided:
 
 @dataclass(frozen=True, slots=True)
 class ToolFinished:
-    """One call has its result."""
+    """One call has its result, `seconds` after it was started."""
 
     at: float
     result: ToolResult
+    seconds: float = 0.0
 
 
 @dataclass(frozen=True, slots=True)

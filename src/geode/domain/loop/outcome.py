@@ -50,13 +50,17 @@ class Refused:
 
 @dataclass(frozen=True, slots=True)
 class Exhausted:
-    """A limit ended the run. `text` is the model's conclusion if it gave one, else what was said so far."""
+    """A limit ended the run. `text` is the model's conclusion if it gave one, else what was said so far.
+
+    `why` tells the operator of the failure that the limit left no time to make good, if there was one.
+    """
 
     text: str
     conversation: Conversation
     usage: Usage
     run_id: str
     reason: ExhaustedReason
+    why: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -114,18 +114,23 @@ def _replied(state: State, input: ModelReplied) -> State:
 def _failed(state: State, input: ModelFailed) -> State:
     call = _pending(state, CallModel)
     kind = classify_retry_error(input.failure)
-    remaining = state.remaining_seconds
     delay = retry_delay_for(state.terms.policy.retry, input.failure, call.attempt, input.jitter)
-    if remaining is not None and (
-        (remaining <= 0 and kind is FailureClass.TIMEOUT) or (delay is not None and delay >= remaining)
-    ):
-        return exhaust(state, "time_budget")
+    why = describe(state.terms.owner.adapter, input.failure, call.attempt, state.now - state.counters.call_started_at)
+    if _too_late(state, kind, delay):
+        return exhaust(state, "time_budget", why=why)
     if delay is not None:
         return replace(state, pending=Wait(delay, replace(call, attempt=call.attempt + 1)))
     if kind is FailureClass.CONTEXT_OVERFLOW:
-        return exhaust(state, "context_exhausted")
-    why = describe(state.terms.owner.adapter, input.failure, call.attempt, state.now - state.counters.call_started_at)
+        return exhaust(state, "context_exhausted", why=why)
     return fail(state, _reason(kind), why, input.failure)
+
+
+def _too_late(state: State, kind: FailureClass, delay: float | None) -> bool:
+    """Whether the time budget is what ended the call, or leaves no room to wait for the next attempt."""
+    remaining = state.remaining_seconds
+    if remaining is None:
+        return False
+    return (remaining <= 0 and kind is FailureClass.TIMEOUT) or (delay is not None and delay >= remaining)
 
 
 def _reason(kind: FailureClass) -> FailedReason:

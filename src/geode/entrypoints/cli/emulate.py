@@ -6,7 +6,7 @@ import json
 import socket
 from argparse import Namespace
 from pathlib import Path
-from typing import Final
+from typing import Final, cast
 
 from geode.domain.errors import Misuse
 from geode.domain.script import Script, says, script_from_json
@@ -51,14 +51,17 @@ def emulate_command(arguments: Namespace) -> int:
 def read_script(path: str) -> Script:
     """The script of a JSON file."""
     try:
-        steps = json.loads(Path(path).read_text("utf-8"))
-        if not isinstance(steps, list):
-            raise ValueError("a script must be a JSON list of steps")
-        return script_from_json(steps)
+        return _script(json.loads(Path(path).read_text("utf-8")))
     except OSError as error:
         raise Misuse("script", f"--script {path}: {error.strerror}") from error
     except (ValueError, TypeError) as error:
         raise Misuse("script", f"--script {path}: {error}. geode emulate --help shows a script") from error
+
+
+def _script(steps: object) -> Script:
+    if not isinstance(steps, list):
+        raise ValueError(f"a script must be a JSON list of steps, got {type(steps).__name__}")
+    return script_from_json(cast("list[object]", steps))
 
 
 def banner(host: str, port: int) -> str:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import io
-import os
 import sys
 from argparse import Namespace
 from collections.abc import Sequence
@@ -11,12 +9,13 @@ from collections.abc import Sequence
 from geode.domain.errors import Misuse
 from geode.entrypoints.cli.arguments import parser
 from geode.entrypoints.cli.exit_codes import INTERRUPTED, READER_GONE, WRONG_USE
+from geode.entrypoints.cli.stdout import forget_stdout, never_fail_to_print
 from geode.entrypoints.cli.wrong_use import on_the_command_line
 
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run the command and give its exit code (see `exit_codes`). Nothing expected shows a traceback."""
-    _never_fail_to_print()
+    never_fail_to_print()
     arguments = parser().parse_args(argv)
     try:
         code = _perform(arguments)
@@ -28,7 +27,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         print(f"\ngeode {arguments.command}: interrupted", file=sys.stderr)
         return INTERRUPTED
     except BrokenPipeError:
-        _forget_stdout()
+        forget_stdout()
         return READER_GONE
     return code
 
@@ -47,15 +46,3 @@ def _perform(arguments: Namespace) -> int:
             from geode.entrypoints.demo.main import demo_command
 
             return demo_command(arguments)
-
-
-def _never_fail_to_print() -> None:
-    """A terminal that lacks a character gets a stand-in; it must not end a run."""
-    for stream in (sys.stdout, sys.stderr):
-        if isinstance(stream, io.TextIOWrapper):
-            stream.reconfigure(errors="replace")
-
-
-def _forget_stdout() -> None:
-    """Keep the interpreter from flushing into the closed pipe once more when it ends."""
-    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

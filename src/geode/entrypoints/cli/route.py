@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import importlib
 import os
 from argparse import Namespace
+from collections.abc import Sequence
 from dataclasses import replace
 
 from geode.domain.errors import Misuse
 from geode.domain.routing import Provider, WireName, resolve
+from geode.entrypoints.providers import SDK_OF
 
 
 def route(arguments: Namespace) -> tuple[str | None, tuple[Provider, ...]]:
@@ -29,8 +32,18 @@ def route(arguments: Namespace) -> tuple[str | None, tuple[Provider, ...]]:
         _refuse_alone("--key-from", arguments.key_from, "--wire WIRE")
         return _moved(model, base_url)
     key = f"env:{arguments.key_from}" if arguments.key_from else None
-    own = Provider(f"{wire}-server", wire, base_url, key)
+    own = Provider(f"{wire}-server", wire, base_url, key, origin="--base-url")
     return f"{own.name}/{model}", (own,)
+
+
+def load_sdk(model: str | None, providers: Sequence[Provider]) -> None:
+    """Import the SDK that the model needs, here and now.
+
+    A session imports it in a thread, and that takes seconds in which Ctrl-C would have to wait.
+    """
+    found = resolve(model or "", providers).value_or(None)
+    if found is not None:
+        importlib.import_module(SDK_OF[found.provider.wire])
 
 
 def _moved(model: str, base_url: str) -> tuple[str, tuple[Provider, ...]]:
@@ -39,7 +52,7 @@ def _moved(model: str, base_url: str) -> tuple[str, tuple[Provider, ...]]:
     if problem is not None:
         raise Misuse("unknown-model", problem)
     route = found.unwrap()
-    moved = replace(route.provider, base_url=base_url)
+    moved = replace(route.provider, base_url=base_url, origin="--base-url")
     return f"{moved.name}/{route.model}", (moved,)
 
 

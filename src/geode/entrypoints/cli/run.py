@@ -8,19 +8,21 @@ import sys
 from argparse import Namespace
 from collections.abc import Sequence
 
+from geode.application.agentic_loop import AgenticLoop
 from geode.domain.errors import Misuse
 from geode.domain.loop.outcome import Outcome
 from geode.domain.naming import closest
 from geode.domain.policy import Policy
+from geode.domain.routing import Provider
 from geode.entrypoints.approvers import ApproveAll, ApproveNamed
 from geode.entrypoints.cli.exit_codes import exit_code
-from geode.entrypoints.cli.route import route
+from geode.entrypoints.cli.route import load_sdk, route
 from geode.entrypoints.cli.shown import AnswerOnly, AsItComes, AsJsonLines, Shown
 from geode.entrypoints.cli.tools import load_tools
-from geode.entrypoints.runtime import session
+from geode.entrypoints.runtime import Session, session
 from geode.entrypoints.settings import Settings
 from geode.ports.approval import Approver
-from geode.ports.events import Finished
+from geode.ports.events import Event, Finished
 from geode.ports.tools import Tool
 
 
@@ -32,24 +34,53 @@ def run_command(arguments: Namespace) -> int:
     out = sys.stdout
     with contextlib.redirect_stdout(sys.stderr):
         prompt = _prompt(arguments.prompt)
-        settings = _settings(arguments)
         shown = AsJsonLines(out) if arguments.jsonl else AsItComes(out) if arguments.stream else AnswerOnly(out)
+        model, providers = route(arguments)
+        settings = _settings(arguments, providers)
+        if model is not None:
+            settings["model"] = model
+        told = _Told(shown)
         if not arguments.stream:
-            settings["observe"] = shown.event
-        outcome = asyncio.run(_perform(prompt, settings, shown, streamed=arguments.stream))
+            settings["observe"] = told
+        opening = session(**settings)
+        load_sdk(model, providers)
+        outcome = asyncio.run(_perform(prompt, opening, told, streamed=arguments.stream))
         shown.end(outcome)
     return exit_code(outcome)
 
 
-async def _perform(prompt: str, settings: Settings, shown: Shown, *, streamed: bool) -> Outcome:
-    async with session(**settings) as loop:
-        if not streamed:
-            return await loop.run(prompt)
-        outcome: Outcome | None = None
-        async for event in loop.stream(prompt):
-            shown.event(event)
-            if isinstance(event, Finished):
-                outcome = event.outcome
+class _Told:
+    """Hands events on to be shown. When nobody reads them any more the run is stopped: it would be paid for in vain."""
+
+    def __init__(self, shown: Shown) -> None:
+        self._shown = shown
+        self.loop: AgenticLoop | None = None
+        self.nobody_reads: BrokenPipeError | None = None
+
+    def __call__(self, event: Event) -> None:
+        try:
+            self._shown.event(event)
+        except BrokenPipeError as error:
+            self.nobody_reads = error
+            if self.loop is not None:
+                self.loop.stop()
+
+
+async def _perform(prompt: str, opening: Session, told: _Told, *, streamed: bool) -> Outcome:
+    async with opening as loop:
+        told.loop = loop
+        outcome = await _streamed(loop, prompt, told) if streamed else await loop.run(prompt)
+    if told.nobody_reads is not None:
+        raise told.nobody_reads
+    return outcome
+
+
+async def _streamed(loop: AgenticLoop, prompt: str, told: _Told) -> Outcome:
+    outcome: Outcome | None = None
+    async for event in loop.stream(prompt):
+        told(event)
+        if isinstance(event, Finished):
+            outcome = event.outcome
     if outcome is None:
         raise AssertionError("a stream ended without its last event")
     return outcome
@@ -62,12 +93,9 @@ def _prompt(given: str) -> str:
     return text
 
 
-def _settings(arguments: Namespace) -> Settings:
-    model, providers = route(arguments)
+def _settings(arguments: Namespace, providers: Sequence[Provider]) -> Settings:
     tools = load_tools(arguments.tools)
     settings = Settings(tools=tools, providers=providers, system=arguments.system, policy=_policy(arguments))
-    if model is not None:
-        settings["model"] = model
     approver = _approver(arguments.approve, tools)
     if approver is not None:
         settings["approve"] = approver

@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from typing import Protocol, TextIO
 
-from geode.domain.loop.outcome import Answered, Failed, Outcome, Suspended
+from geode.domain.loop.outcome import Answered, Exhausted, Failed, Outcome, Suspended
 from geode.entrypoints.cli.jsonl import event_line
 from geode.entrypoints.cli.words import MARKS, call_text, result_text, time_text
 from geode.ports.events import Event, ModelCalled, Notice, Retrying, TextDelta, ToolFinished, ToolProgressed, ToolStarted
@@ -94,7 +94,7 @@ def tell_reason(outcome: Outcome) -> None:
     match outcome:
         case Answered():
             return
-        case Failed(reason=reason, why=why):
+        case Failed(reason=reason, why=why) | Exhausted(reason=reason, why=why) if why:
             text = f"{reason}: {why}"
         case Suspended(asked=asked):
             text = "no answer yet for " + ", ".join(call.name for call in asked)

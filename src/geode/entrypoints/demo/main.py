@@ -15,7 +15,7 @@ from typing import Final
 
 from geode.domain.approval import Approve, Decision, Question
 from geode.domain.errors import Misuse
-from geode.domain.loop.outcome import Answered
+from geode.domain.loop.outcome import Answered, Failed
 from geode.domain.routing import Provider, WireName
 from geode.domain.script import Script
 from geode.entrypoints import emulator
@@ -130,13 +130,20 @@ async def _run(wire: Wire, played: Script, tools: DemoTools, timeline: Timeline)
 
 def _problems(events: Sequence[Event], server: emulator.Emulator, played: Script) -> list[str]:
     """What must not be: a refused request, another end than an answer, a script that was not played, a deaf observer."""
-    refused = [f"the emulator refused a request by {found.rule} at {found.at}: {found.message}" for found in server.violations]
-    last = events[-1] if events else None
-    if not isinstance(last, Finished) or not isinstance(last.outcome, Answered):
-        refused.append(f"the run did not end with an answer: {last!r:.300}")
+    found = [f"the emulator refused a request by {one.rule} at {one.at}: {one.message}" for one in server.violations]
+    for event in events:
+        match event:
+            case Notice(kind=kind, text=text):
+                found.append(f"{kind}: {text}")
+            case Finished(outcome=Failed(reason=reason, why=why)):
+                found.append(f"the run ended as Failed ({reason}: {why}), not with an answer")
+            case Finished(outcome=outcome) if not isinstance(outcome, Answered):
+                found.append(f"the run ended as {type(outcome).__name__} ({outcome.reason}), not with an answer")
+            case _:
+                pass
     if server.position != len(played):
-        refused.append(f"{server.position} of {len(played)} steps of the script were played")
-    return refused + [event.text for event in events if isinstance(event, Notice)]
+        found.append(f"{server.position} of {len(played)} steps of the script were played")
+    return found
 
 
 def _differences(told: Sequence[Told], folder: Folder) -> list[str]:

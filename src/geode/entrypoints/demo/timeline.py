@@ -14,6 +14,7 @@ from geode.domain.approval import Question
 from geode.domain.content import ToolResult, ToolUseBlock
 from geode.domain.json_value import dump_json
 from geode.domain.loop.outcome import Answered, Failed, Outcome
+from geode.entrypoints.cli.stdout import forget_stdout
 from geode.entrypoints.cli.words import MARKS, result_text, short, size_text, time_text
 from geode.entrypoints.demo.same import DELTAS
 from geode.ports.events import (
@@ -33,6 +34,7 @@ from geode.ports.events import (
 Span: TypeAlias = str | tuple[str, str]
 Paint: TypeAlias = Callable[[Sequence[Span]], None]
 
+MIN_WIDTH: Final = 72
 MAX_WIDTH: Final = 100
 _MARGIN: Final = "    "
 _LABEL: Final = 8
@@ -57,7 +59,10 @@ def painter(*, color: bool) -> Paint:
 
 
 def _plain(line: Sequence[Span]) -> None:
-    print("".join(span if isinstance(span, str) else span[0] for span in line).rstrip(), flush=True)
+    try:
+        print("".join(span if isinstance(span, str) else span[0] for span in line).rstrip(), flush=True)
+    except BrokenPipeError:
+        forget_stdout()
 
 
 class Timeline:
@@ -65,7 +70,8 @@ class Timeline:
 
     def __init__(self, paint: Paint) -> None:
         self.paint = paint
-        self.width = min(shutil.get_terminal_size((MAX_WIDTH, 24)).columns, MAX_WIDTH)
+        columns = shutil.get_terminal_size((MAX_WIDTH, 24)).columns
+        self.width = min(max(columns, MIN_WIDTH), MAX_WIDTH)
         self._begin()
 
     def _begin(self) -> None:

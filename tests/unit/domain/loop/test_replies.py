@@ -82,6 +82,7 @@ def test_an_unknown_word_without_a_call_is_never_an_answer() -> None:
 def test_an_unknown_word_that_was_not_given_at_all() -> None:
     outcome = expect(Failed, ending(replied(begun(), "x", stop=Stop.UNKNOWN)))
     assert outcome.why == "acme-payg: the reply stopped with 'unknown' and calls nothing"
+    assert outcome.run_id == "run-1"
 
 
 # ---- nothing -----------------------------------------------------------------------------------
@@ -120,9 +121,10 @@ def test_nothing_but_empty_replies_at_the_end_exhausts_the_budget() -> None:
 
 
 def test_text_cut_by_the_limit_is_no_natural_end() -> None:
-    state = replied(begun(), "the first half", stop=Stop.MAX_TOKENS)
+    state = finished(replied(begun(), "looking", call("a")), "a")
+    state = replied(state, "the first half", stop=Stop.MAX_TOKENS)
     outcome = expect(Exhausted, ending(state))
-    assert (outcome.reason, outcome.text) == ("answer_truncated", "the first half")
+    assert outcome == Exhausted("the first half", state.closed, Usage(20, 10), "run-1", "answer_truncated")
     assert outcome.conversation.turns[-1] == assistant("the first half")
 
 
@@ -268,7 +270,8 @@ def test_how_many_calls_under_none_are_borne_is_policy() -> None:
 
 
 def test_text_given_in_the_wrap_up_is_the_conclusion_of_an_exhausted_run() -> None:
-    state = replied(concluding(), "in short")
+    state = rounds_of_reading(replied(begun(Policy(max_rounds=10)), "looking", stop=Stop.PAUSE), 7)
+    state = replied(state, "in short")
     outcome = expect(Exhausted, ending(state))
     assert (outcome.reason, outcome.text) == ("max_rounds", "in short")
     assert outcome.conversation.turns[-1] == assistant("in short")

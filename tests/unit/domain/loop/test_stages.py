@@ -7,11 +7,12 @@ import itertools
 import pytest
 
 from geode.domain.approval import Approve, Deny, Grant, Later
-from geode.domain.content import Text, ToolResult
+from geode.domain.content import Text, ToolResult, ToolUseBlock
 from geode.domain.errors import IllegalInput
 from geode.domain.loop.actions import RunStage, Suspend
-from geode.domain.loop.state import State
+from geode.domain.loop.state import OpenRound, State
 from geode.domain.policy import Policy
+from geode.domain.rounds import as_decided
 from geode.domain.verdicts import Invalid, Unknown, Valid
 from tests.unit.domain.builders import (
     assistant,
@@ -185,8 +186,6 @@ def test_a_denial_without_a_reason() -> None:
 
 
 def test_edited_arguments_are_what_runs_and_not_what_is_stored() -> None:
-    from geode.domain.rounds import as_decided
-
     state = replied(begun(), call("a", "write", {"path": "/etc"}), call("b"))
     state = decided(state, "a", Approve({"path": "/tmp"}), Valid())
     assert stage(state) == (("a",), ())
@@ -197,10 +196,14 @@ def test_edited_arguments_are_what_runs_and_not_what_is_stored() -> None:
 
 
 def test_an_approval_without_an_edit_runs_what_was_called() -> None:
-    from geode.domain.rounds import as_decided
-
     state = decided(replied(begun(), call("a", "write", {"path": "x"})), "a", Approve())
     assert as_decided(state.round.call("a"), state.round) == call("a", "write", {"path": "x"})
+
+
+def test_edited_arguments_take_the_place_of_broken_text() -> None:
+    broken = ToolUseBlock("a", "write", {}, '{"p":')
+    round = OpenRound(assistant(broken), {}, {"a": Approve({"p": 1})})
+    assert as_decided(broken, round) == ToolUseBlock("a", "write", {"p": 1}, None)
 
 
 def test_edited_arguments_that_do_not_fit_are_not_run() -> None:

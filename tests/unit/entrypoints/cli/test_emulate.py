@@ -31,6 +31,7 @@ async def test_the_default_script_greets_any_number_of_clients(capsys: pytest.Ca
     assert [line.count("Hello again") for line in log] == [0, 0, 1, 0]
 
 
+@pytest.mark.sends_broken_requests
 async def test_each_request_is_one_line_with_what_became_of_it(capsys: pytest.CaptureFixture[str]) -> None:
     script = (thinks("hm") + says("one") + calls(("add", {})), fails(529), drops("headers"), says("streamed"))
     bad = {"model": "my-llama", "messages": [{"role": "tool", "tool_call_id": "c", "content": "x"}]}

@@ -6,6 +6,7 @@ import io
 import json
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -75,7 +76,7 @@ def test_each_outcome_has_its_exit_code_and_a_reason(
 
 
 def test_every_outcome_has_a_code_of_the_table() -> None:
-    common = {"text": "", "conversation": Conversation(), "usage": Usage(), "run_id": "r"}
+    common: dict[str, Any] = {"text": "", "conversation": Conversation(), "usage": Usage(), "run_id": "r"}
     waiting = (ToolUseBlock("c", "save", {}),)
     outcomes: list[Outcome] = [
         Answered(**common),

@@ -40,6 +40,13 @@ def told(server: Running, wire: str, capsys: pytest.CaptureFixture[str], *more: 
     return lines_of(capsys.readouterr().out)
 
 
+def told_in_order(events: list[dict[str, Any]]) -> bool:
+    """Whether each round tells of its calls before it closes."""
+    kinds = {"ToolStarted": 0, "ToolFinished": 1, "RoundClosed": 2}
+    told = [(event["round"], kinds[event["event"]] // 2) for event in events if event["event"] in kinds]
+    return told == sorted(told)
+
+
 @pytest.fixture(scope="module")
 def reference() -> list[list[dict[str, Any]]]:
     """The first run of this module, which every other must equal."""
@@ -58,6 +65,7 @@ def test_the_same_script_gives_the_same_outcome_and_events(
     assert {one.request.get("stream", False) for one in server.emulator.received} == {streamed}
     assert any(event["event"] == "TextDelta" for event in events) == streamed
     assert events[-1]["outcome"]["text"] == "Three, and kept."
+    assert told_in_order(events)
     # The seconds of a retry are drawn by chance; that there is one, and why it is made, is not.
     common = shared({**event, "why": ""} if event["event"] == "Retrying" else event for event in events)
     reference.append(common)
@@ -92,7 +100,8 @@ def test_an_address_where_nobody_listens_is_named_after_each_attempt(
     address = f"127.0.0.1:{unused_port}"
     assert main(["run", "Hi", "--model", "m", "--base-url", f"http://{address}", "--wire", wire]) == 5
     first, second, last = capsys.readouterr().err.splitlines()
-    assert first.startswith(f"attempt 1 failed: {wire}-server: cannot connect to {address}")
+    assert first.startswith("attempt 1 failed: ")
+    assert address in first
     assert second.startswith("attempt 2 failed: ")
     assert last.startswith("geode run: Failed (model_error: ")
     assert address in last
