@@ -309,6 +309,15 @@ class HttpContract(WireContract):
 
         assert classify_retry_error(failure) is FailureClass.CONNECTION
 
+    async def test_a_connection_that_breaks_after_the_end_has_said_all(self) -> None:
+        start, rest = _stream(self.harness, says("abc def ghi"))
+        broken = head("text/event-stream", headers={"content-length": "1000000"})
+        async with canned(broken, start, rest.removesuffix(sse.DONE)) as server, new_http_client() as http:
+            adapter = await self.harness.connect(server.base_url, http)
+            reply = reply_of(await adapter.acomplete(request(self.harness, streamed=True), nowhere))
+
+        assert reply.text == "abc def ghi"
+
     async def test_a_server_that_does_not_stream_is_understood(self) -> None:
         emulator = self.harness.emulator(says("all at once"))
         async with new_http_client() as http:

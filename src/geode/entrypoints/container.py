@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, TypeAlias, cast
+from typing import Any, ClassVar, TypeAlias, cast
 
 from dependency_injector import containers
 from dependency_injector import providers as provide
@@ -62,7 +62,7 @@ class GeodeContainer(containers.DeclarativeContainer):
     clock: _Setting = provide.Dependency(instance_of=_port(Clock), default=SystemClock())
     validator: _Setting = provide.Dependency(instance_of=_port(SchemaValidator), default=JsonschemaValidator())
 
-    _settings = {
+    _settings: ClassVar[dict[str, _Setting]] = {
         "model": model,
         "tools": tools,
         "providers": model_providers,

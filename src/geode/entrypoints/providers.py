@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import importlib
 import os
+import re
 import sys
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
@@ -24,6 +25,7 @@ SDK_OF: Final = {"messages": "anthropic", "responses": "openai", "chat": "openai
 # The addresses of the providers that ship may be moved by these variables, as their own SDKs allow.
 _ADDRESS_VARIABLES: Final[Mapping[str, str]] = {"anthropic-payg": "ANTHROPIC_BASE_URL", "openai-payg": "OPENAI_BASE_URL"}
 _NO_KEY: Final = "no-key"
+_IPV4_LOOPBACK: Final = re.compile(r"127(\.\d{1,3}){3}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,7 +72,7 @@ def is_loopback(url: str) -> bool:
     from urllib.parse import urlsplit
 
     host = urlsplit(url).hostname or ""
-    return host in ("localhost", "::1") or host.startswith("127.")
+    return host in ("localhost", "::1") or _IPV4_LOOPBACK.fullmatch(host) is not None
 
 
 async def connect(connection: Connection, http: httpx2.AsyncClient) -> ModelAdapter:

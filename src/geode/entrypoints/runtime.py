@@ -62,7 +62,7 @@ class Runtime:
         refuse_unknown("session", settings, Settings.__annotations__)
         self._prepared = prepare(settings)
         self._http = settings.get("http")
-        self._places = asyncio.Semaphore(max_sessions) if max_sessions is not None else None
+        self._places = _places(max_sessions)
         self._loop: asyncio.AbstractEventLoop | None = None
         self._adapter: ModelAdapter | None = None
         self._connecting = asyncio.Lock()
@@ -245,6 +245,14 @@ def _temperature(settings: Settings) -> float | None:
     if not isinstance(value, int | float) or isinstance(value, bool) or not math.isfinite(value):
         raise Misuse("temperature", f'temperature must be a number, got "{value}"')
     return float(value)
+
+
+def _places(max_sessions: object) -> asyncio.Semaphore | None:
+    if max_sessions is None:
+        return None
+    if not isinstance(max_sessions, int) or isinstance(max_sessions, bool) or max_sessions < 1:
+        raise Misuse("max-sessions", f"max_sessions must be a whole number of 1 or more, got {max_sessions!r}")
+    return asyncio.Semaphore(max_sessions)
 
 
 def _policy(settings: Settings) -> Policy:

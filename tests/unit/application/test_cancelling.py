@@ -3,7 +3,7 @@
 import asyncio
 import contextlib
 import threading
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, Mapping
 from typing import Any, cast
 
 import pytest
@@ -14,7 +14,7 @@ from geode.adapters.clock_manual import ManualClock
 from geode.adapters.journal_memory import MemoryJournal
 from geode.adapters.scripted.model import ScriptedModel
 from geode.application.agentic_loop import AgenticLoop
-from geode.domain.approval import Approve, Later
+from geode.domain.approval import Approve, Decision, Later, Question
 from geode.domain.conversation import UserTurn
 from geode.domain.errors import Misuse
 from geode.domain.failures import CallFailure
@@ -179,6 +179,27 @@ async def test_cancelling_withdraws_a_question() -> None:
         await running
     assert asks.open == 0
     assert kinds(loop.conversation) == ["ok", "interrupted"]
+    assert tasks_left() == set()
+
+
+async def test_a_question_that_is_withdrawn_is_waited_for() -> None:
+    withdrawn: list[str] = []
+
+    class Tidy(Asks):
+        async def decide(self, question: Question) -> Mapping[str, Decision]:
+            try:
+                return await super().decide(question)
+            finally:
+                await turns(5)
+                withdrawn.append(question.run_id)
+
+    loop = loop_of(calls(("write", {"n": 1})), tools=[write], approver=Tidy(seconds=30))
+    running = asyncio.create_task(loop.run("go"))
+    await asyncio.sleep(0.02)
+    running.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await running
+    assert withdrawn == ["run_1"]
     assert tasks_left() == set()
 
 

@@ -98,8 +98,9 @@ def _replied(state: State, input: ModelReplied) -> State:
     wanted = input.reply.calls
     if len(wanted) != len(input.verdicts):
         raise IllegalInput(f"the reply has {len(wanted)} calls and {len(input.verdicts)} verdicts")
-    unknown = [one.name for one, verdict in zip(wanted, input.verdicts, strict=True) if refusal(one, verdict) is None]
-    if any(name not in state.terms.tools for name in unknown):
+    valid = (one.name for one, verdict in zip(wanted, input.verdicts, strict=True) if refusal(one, verdict) is None)
+    unknown = [name for name in valid if name not in state.terms.tools]
+    if unknown:
         raise IllegalInput(f"a call of no known tool has the verdict Valid: {', '.join(unknown)}")
     spent = replace(
         state.counters,

@@ -491,6 +491,19 @@ def test_what_runs_when_the_time_is_used_up_may_finish() -> None:
     assert state.pending != RunStage(("b",), ())
 
 
+def test_an_answer_that_comes_when_the_time_is_used_up_is_too_late() -> None:
+    for decision in (Approve(), Later()):
+        state = replied(begun(Policy(max_seconds=100.0)), call("a"), call("b", "render"), call("c", "write"))
+        state = decided(state, "b", decision, at=100.0)
+        assert stage(state) == (("a",), ())
+        assert kinds(finished(state, "a", at=100.0)) == {"a": "ok", "b": "failed", "c": "failed"}
+
+
+def test_what_runs_keeps_the_deadline_that_it_was_started_with() -> None:
+    state = replied(begun(Policy(max_seconds=100.0)), call("a"), call("b"), at=30.0)
+    assert finished(state, "a", at=40.0).pending == RunStage(("b",), (), 70.0)
+
+
 def test_just_before_the_time_is_used_up_calls_still_start() -> None:
     state = replied(begun(Policy(max_seconds=100.0)), call("a"), call("b", "fetch"), at=99.9)
     assert stage(state) == (("a", "b"), ())

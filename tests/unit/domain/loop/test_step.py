@@ -438,8 +438,7 @@ def test_a_reply_has_one_verdict_for_each_call() -> None:
 def test_a_call_of_no_known_tool_cannot_be_valid() -> None:
     with pytest.raises(IllegalInput) as caught:
         replied(begun(), call("a", "nope"), call("b"), call("c", "nor"), verdicts=(Valid(),) * 3)
-    assert str(caught.value).startswith("a call of no known tool has the verdict Valid: ")
-    assert "nope" in str(caught.value)
+    assert str(caught.value) == "a call of no known tool has the verdict Valid: nope, nor"
 
 
 def test_no_round_no_stage() -> None:

@@ -1,0 +1,72 @@
+"""What each id at the end of a Misuse stands for: the one table behind `docs/errors.md`."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Final
+
+MISUSE_IDS: Final[Mapping[str, str]] = {
+    "answer-type": "An answer was none of `Approve()`, `Deny(why)` and `Later()`, or the answers were no mapping by call id.",
+    "approve-name": "`geode run --approve` names a tool that the run does not have.",
+    "approve-type": "`approve=` takes a function of one call, or an object with `decide(question)`.",
+    "call-id": "A conversation was built with a call id that is empty or occurs twice; `Conversation.repaired` mends it.",
+    "context-twice": "A tool takes its `ToolContext` twice; one is enough.",
+    "conversation-type": "`conversation=` takes a `Conversation`: `Conversation.loads(text)` makes one of stored text.",
+    "deps-type": "A tool's `ToolContext[D]` wants other dependencies than `deps=` gives.",
+    "emulator-address": "`geode emulate` cannot listen there: the address is taken, or is none of this machine's loopback.",
+    "empty-prompt": "`geode run` was given no prompt.",
+    "empty-turn": "A conversation was built with an assistant turn that says nothing.",
+    "field-default": "A pydantic `Field` is the default of a parameter; it belongs into `Annotated[…]`.",
+    "max-sessions": "`max_sessions` counts the sessions that a Runtime lends at once: a whole number of 1 or more.",
+    "missing-extra": "The provider's SDK is not installed; the message names the extra.",
+    "model-type": "`model=` takes a model id or an adapter.",
+    "no-annotation": "A tool's parameter has no type, so no schema could tell a model what to fill in.",
+    "no-key": "The provider's key is in none of the places that the message names.",
+    "no-model": "Neither `model=` nor the variable GEODE_MODEL names a model.",
+    "not-a-list": "`tools=` takes a list.",
+    "not-a-tool": "What was given as a tool is no function, no method, no object that can be called and no `Tool`.",
+    "not-suspended": "Only the snapshot of a `Suspended` outcome can be resumed.",
+    "observe-type": "`observe=` takes a function of one event, or a list of them.",
+    "one-run": "A session runs one run at a time; a `Runtime` lends a session to each.",
+    "open-round": "A conversation was built whose last calls have no results; `Conversation.repaired` mends it.",
+    "option-alone": "An option of the command line says nothing without another one, which the message names.",
+    "other-loop": "A `Runtime` belongs to the event loop that it was opened in; make one for each.",
+    "policy-type": "`policy=` takes a `Policy`.",
+    "policy-value": "A limit is out of its range.",
+    "prompt-type": "A prompt is text, an `Image`, or a list of them.",
+    "runtime-closed": "A `Runtime` lends sessions only inside its `async with`.",
+    "script": "The script for `geode emulate` cannot be read; the message names the place in it.",
+    "temperature": "`temperature=` takes a finite number.",
+    "tool-choice": "`tool_choice=` is no accepted spelling, or names a tool that is not there.",
+    "tool-name": "A tool's name is blank, or has letters or a length that providers refuse.",
+    "tool-schema": 'A tool\'s `input_schema` is no JSON object of `type: "object"`.',
+    "tool-timeout": "A tool's deadline is no number of seconds above 0.",
+    "tool-twice": "Two tools of a session have the same name.",
+    "tool-type": "A tool's parameter has a type that no JSON Schema describes.",
+    "tools-argument": "`geode run --tools` takes MODULE:NAME.",
+    "tools-module": "The module that `--tools` names cannot be imported.",
+    "tools-name": "The module that `--tools` names has no such tools in it.",
+    "unknown-annotation": "A tool's annotation names something that is not known where the tool was written.",
+    "unknown-call": "An answer is for a call that does not wait for one.",
+    "unknown-model": "No provider serves a model of this id.",
+    "unknown-name": "A setting or a limit has no such name; the message has the closest one.",
+    "unknown-tier": "A tier is none of safe, mcp_trusted, expensive, write and dangerous.",
+    "unpaired": "A conversation was built with a call and a result that do not pair; `Conversation.repaired` mends it.",
+    "var-args": "A tool takes `*args` or `**kwargs`, which no schema can describe.",
+}
+
+
+def errors_page() -> str:
+    """The text of `docs/errors.md`."""
+    rows = [f"| `{id}` | {explained} |" for id, explained in sorted(MISUSE_IDS.items())]
+    return "\n".join([_HEAD, *rows, ""])
+
+
+_HEAD: Final = """# Misuse, by id
+
+Every `geode.Misuse` says what is wrong, where, and what to do instead, and ends with an id in brackets.
+It is raised where the mistake was made, before any request leaves. What a provider or a tool does wrong
+is never a Misuse: it is in the outcome of the run.
+
+| id | meaning |
+|---|---|"""

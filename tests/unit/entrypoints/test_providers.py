@@ -1,0 +1,98 @@
+"""From a route to a connection: where its address and its key come from, and which adapter speaks to it."""
+
+from typing import Any
+
+import httpx2
+import pytest
+
+import geode
+from geode.domain.errors import Misuse
+from geode.domain.routing import SHIPPED, Provider, Route
+from geode.entrypoints import providers
+from geode.entrypoints.providers import connect, find_connection, is_loopback
+
+OPENAI = SHIPPED["openai-payg"]
+
+
+@pytest.fixture(autouse=True)
+def _nothing_set(monkeypatch: pytest.MonkeyPatch) -> None:
+    for variable in ("OPENAI_API_KEY", "OPENAI_BASE_URL", "ANTHROPIC_API_KEY", "ANTHROPIC_BASE_URL", "LAB_KEY"):
+        monkeypatch.delenv(variable, raising=False)
+
+
+def lab(base_url: str = "https://lab.example/v1", key: str | None = "env:LAB_KEY") -> Provider:
+    return Provider("lab", wire="chat", base_url=base_url, key=key)
+
+
+def test_a_key_comes_from_its_variable(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("LAB_KEY", "from the variable")
+    assert find_connection(Route(lab(), "m")).endpoint.api_key == "from the variable"
+    assert find_connection(Route(lab(key="given"), "m")).endpoint.api_key == "given"
+
+
+def test_a_missing_key_is_misuse_unless_the_server_is_on_this_machine() -> None:
+    with pytest.raises(Misuse, match="lab has no key: set LAB_KEY") as caught:
+        find_connection(Route(lab(), "m"))
+    assert caught.value.id == "no-key"
+    assert find_connection(Route(lab("http://127.0.0.1:8000/v1"), "m")).endpoint.api_key
+    assert find_connection(Route(lab(key=None), "m")).endpoint.api_key, "SDKs insist on some key"
+
+
+def test_an_empty_variable_is_no_key(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("LAB_KEY", "")
+    with pytest.raises(Misuse):
+        find_connection(Route(lab(), "m"))
+
+
+def test_a_variable_moves_a_provider_that_ships_and_no_other(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("OPENAI_API_KEY", "key")
+    assert find_connection(Route(OPENAI, "gpt-5.2")).endpoint.base_url == "https://api.openai.com/v1"
+    monkeypatch.setenv("OPENAI_BASE_URL", "http://127.0.0.1:1/v1")
+    moved = find_connection(Route(OPENAI, "gpt-5.2")).endpoint
+    assert (moved.base_url, moved.source) == ("http://127.0.0.1:1/v1", "OPENAI_BASE_URL")
+    own = Provider("openai-payg", wire="responses", base_url="https://proxy.example/v1", key="mine")
+    assert find_connection(Route(own, "gpt-5.2")).endpoint.base_url == "https://proxy.example/v1"
+
+
+def test_a_missing_sdk_names_the_extra(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(providers, "find_spec", lambda name: None)
+    with pytest.raises(Misuse, match=r'lab needs the package openai: pip install "geode\[openai\]"') as caught:
+        find_connection(Route(lab(key="k"), "m"))
+    assert caught.value.id == "missing-extra"
+
+
+@pytest.mark.parametrize(
+    ("url", "here"),
+    [
+        ("http://localhost:8000", True),
+        ("http://127.0.0.1", True),
+        ("http://127.1.2.3/v1", True),
+        ("http://[::1]:8000/v1", True),
+        ("https://127.0.0.1.example.com", False),
+        ("https://localhost.example.com", False),
+        ("https://api.openai.com/v1", False),
+        ("http://10.0.0.1", False),
+        ("nonsense", False),
+    ],
+)
+def test_what_is_on_this_machine(url: str, here: bool) -> None:
+    assert is_loopback(url) is here
+
+
+@pytest.mark.parametrize("wire", ["messages", "responses", "chat"])
+async def test_each_wire_has_its_adapter(wire: Any) -> None:
+    provider = Provider("lab", wire=wire, base_url="http://127.0.0.1:1/v1", key="secret-key")
+    async with httpx2.AsyncClient() as http:
+        adapter = await connect(find_connection(Route(provider, "m")), http)
+    assert adapter.name == "lab"
+    assert adapter.capabilities.supports_tools
+    assert "secret-key" not in repr(adapter)
+
+
+def test_a_provider_of_your_own_wins_by_its_name() -> None:
+    from geode.domain.routing import resolve
+
+    route = resolve("lab/some/model", [lab()]).unwrap()
+    assert (route.provider.name, route.model) == ("lab", "some/model")
+    with pytest.raises(Misuse, match="no provider serves"):
+        geode.session(model="lab/", providers=[lab()])
