@@ -37,7 +37,8 @@ class Witness:
             make(emulator, *given, **named)
             self.judged[emulator] = 0
 
-        Emulator.__init__ = made  # type: ignore[method-assign]
+        witnessed: Any = Emulator
+        witnessed.__init__ = made
 
     def judge(self) -> list[str]:
         """What the rules of the servers, or the laws of the conversation, have against any new request."""

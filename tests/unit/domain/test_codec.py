@@ -131,6 +131,26 @@ def test_a_kind_that_the_codec_does_not_know() -> None:
         loads(_Odd, '{"geode":1,"kind":"_Odd","value":{"$":"_Odd","thing":[1]}}')
 
 
+@dataclass(frozen=True)
+class _Headers:
+    pairs: tuple[tuple[str, int], ...]
+
+
+def test_tuples_of_a_fixed_length() -> None:
+    stored = _Headers((("a", 1), ("b", 2)))
+    assert loads(_Headers, dumps(stored)) == stored
+    for pairs, why in (
+        ([["a"]], "/pairs/0: expected a list of 2"),
+        ([["a", 1], ["a", 1, 2]], "/pairs/1: expected a list of 2"),
+        (["ab"], "/pairs/0: expected a list of 2"),
+        ([["a", "1"]], "/pairs/0/1: expected int, got str"),
+        ([[1, "a"]], "/pairs/0/0: expected str, got int"),
+    ):
+        with pytest.raises(CodecError) as caught:
+            loads(_Headers, doc("_Headers", {"$": "_Headers", "pairs": pairs}))
+        assert str(caught.value) == why
+
+
 # ---- what is refused ---------------------------------------------------------------------------
 
 
@@ -199,7 +219,7 @@ REFUSED: list[tuple[type, str, str]] = [
     (Usage, doc("Usage", {**USAGE, "cost_usd": "x"}), "/cost_usd: 'x' is no Decimal"),
     (Usage, doc("Usage", {**USAGE, "cost_usd": {}}), "/cost_usd: {} is no Decimal"),
     (Image, doc("Image", {"$": "Image", "media_type": "image/png", "data": "A"}), "/data: 'A' is no bytes"),
-    (Image, doc("Image", {"$": "Image", "media_type": "image/png", "data": "*AA="}), "/data: '*AA=' is no bytes"),
+    (Image, doc("Image", {"$": "Image", "media_type": "image/png", "data": "*AA=="}), "/data: '*AA==' is no bytes"),
     (Image, doc("Image", {"$": "Image", "media_type": "image/png", "data": 7}), "/data: 7 is no bytes"),
     (Image, doc("Image", {"$": "Image", "media_type": "image/bmp", "data": ""}), "/media_type: 'image/bmp' is none of "),
 ]

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import socket
 import time
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any, cast
 from urllib.parse import urlsplit, urlunsplit
 
@@ -125,5 +126,21 @@ def _excerpt(response: httpx2.Response, content: bytes) -> str:
 
 
 def _reason(cause: BaseException) -> str:
+    """What went wrong below, in a word where there is one."""
+    for error in _below(cause):
+        if isinstance(error, ConnectionRefusedError):
+            return "refused"
+        if isinstance(error, socket.gaierror):
+            return "no such host"
     text = str(cause)
-    return "refused" if "refused" in text.lower() else f"{type(cause).__name__}: {text}" if text else type(cause).__name__
+    return f"{type(cause).__name__}: {text}" if text else type(cause).__name__
+
+
+def _below(error: BaseException | None) -> Iterator[BaseException]:
+    """The error and what it came from, innermost last; attempts at several addresses come as a group."""
+    while error is not None:
+        yield error
+        if isinstance(error, BaseExceptionGroup):
+            for one in error.exceptions:
+                yield from _below(one)
+        error = error.__cause__ or error.__context__
