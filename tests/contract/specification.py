@@ -143,7 +143,7 @@ HINTS: Final[Mapping[str, Hinted]] = {
     "infinite": Hinted(_hinted(retry_after="inf"), retried=False, shown="inf"),
     "not a number": Hinted(_hinted(retry_after="nan"), retried=False, shown="nan"),
     "negative": Hinted(_hinted(retry_after="-1"), retried=False, shown="-1"),
-    "unreadable": Hinted(_hinted(retry_after="soon"), retried=False, shown="soon"),
+    "unreadable": Hinted(_hinted(retry_after="soon"), retried=True),
 }
 
 # (where it is cut, streamed, what it is, tried again). Cut after visible output it is never tried again.

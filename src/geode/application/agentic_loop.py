@@ -128,15 +128,14 @@ class AgenticLoop:
     def _resumed(self, snapshot: str, answers: Mapping[str, Decision]) -> State:
         owner = Owner(self._asking.adapter.name, self._asking.model)
         stored, now = loads(State, snapshot), self._around.clock.now()
-        state = taken_up(stored, owner, self._catalog.facts, now)
-        open = {call.id: call for call in stored.round.postponed}
-        for call_id in checked_answers(answers):
-            if call_id not in open:
-                raise Misuse("unknown-call", f"no call {call_id!r} waits for an answer; waiting: {', '.join(open)}")
-        changed = {name for name, facts in stored.terms.tools.items() if self._catalog.facts.get(name) != facts}
-        for call_id, call in open.items():
-            if call_id in answers and call.name not in changed:
-                state = step(state, decided(self._catalog, call_id, call.name, answers, now))
+        state = taken_up(stored, owner, self._catalog.facts, now, checked_answers(answers))
+        put_off = {call.id: call for call in stored.round.postponed}
+        for call_id in answers:
+            if call_id not in put_off:
+                raise Misuse("unknown-call", f"no call {call_id!r} waits for an answer; waiting: {', '.join(put_off)}")
+            # A tool that changed is asked about again, whatever the answer for the old one was.
+            if state.open is not None and put_off[call_id] in state.open.postponed:
+                state = step(state, decided(self._catalog, put_off[call_id], answers, now))
         return state
 
     async def _perform(self, state: State, stream: Callable[[Event], Awaitable[None]] | None) -> Outcome:

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
 
 from geode.domain.approval import Grant
-from geode.domain.arguments import argument_error, tool_use
+from geode.domain.arguments import argument_error
 from geode.domain.content import ToolUseBlock
 from geode.domain.naming import closest
 from geode.domain.tools import ToolFacts, ToolSpec, schema_digest
@@ -42,10 +41,6 @@ class Catalog:
             return Invalid((broken,))
         errors = self._check_of(tool)(call.input)
         return Invalid(errors) if errors else Valid()
-
-    def check_arguments(self, call_id: str, name: str, arguments: Mapping[str, Any]) -> Verdict:
-        """`check` for arguments that a person put in the place of the model's."""
-        return self.check(tool_use(call_id, name, arguments))
 
     def _check_of(self, tool: Tool) -> Check:
         name = tool.spec.name

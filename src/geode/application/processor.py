@@ -7,7 +7,7 @@ import contextlib
 import inspect
 import logging
 import traceback
-from collections.abc import Callable, Coroutine, Iterator, Mapping
+from collections.abc import Callable, Coroutine, Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -201,26 +201,30 @@ class ToolCallProcessor:
         key = f"{run_id}/{block.id}"
         context = ToolContext(self._deps, block.id, key, call.deadline, run_id, self._progress_of(block))
 
-        def enter() -> Any:
-            with self._inside(call):
-                return tool.invoke(block.input, context)
-
-        value = await self._threads.run(enter) if tool.blocking else enter()
+        if tool.blocking:
+            value = await self._threads.run(lambda: self._entered(call, context))
+        else:
+            value = self._entered(call, context)
         if not inspect.isawaitable(value):
             return value
-        with self._inside(call):
+        self._at_work(call)
+        try:
             return await value
+        finally:
+            self._alive.pop(block.id, None)
 
-    @contextlib.contextmanager
-    def _inside(self, call: _Call) -> Iterator[None]:
-        """While this lasts, in a thread or on the event loop, the handler is at work."""
+    def _entered(self, call: _Call, context: ToolContext[Any]) -> Any:
+        """What the handler gives; in a thread, or on the event loop."""
+        self._at_work(call)
+        try:
+            return call.tool.invoke(call.block.input, context)
+        finally:
+            self._alive.pop(call.block.id, None)
+
+    def _at_work(self, call: _Call) -> None:
         call.entered = True
         if call.tool.tier.runs_alone:
             self._alive[call.block.id] = call.block.name
-        try:
-            yield
-        finally:
-            self._alive.pop(call.block.id, None)
 
     def _progress_of(self, block: ToolUseBlock) -> Callable[[str], None]:
         """A function that tools may call from any thread."""

@@ -6,19 +6,21 @@ import asyncio
 import logging
 from collections import deque
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any, cast
 
 from geode.application.announcer import Announcer, being_cancelled
 from geode.application.catalog import Catalog
 from geode.application.processor import GRACE_SECONDS, ToolCallProcessor
 from geode.domain.approval import Approve, Asked, Decision, Deny, Later, Question
-from geode.domain.content import ToolResult
+from geode.domain.arguments import tool_use
+from geode.domain.content import ToolResult, ToolUseBlock
 from geode.domain.errors import Misuse
 from geode.domain.loop.inputs import Decided, Input, ToolFinished
 from geode.domain.loop.state import State
+from geode.domain.loop.step import askable
 from geode.domain.policy import Policy
 from geode.domain.rounds import as_decided
-from geode.domain.verdicts import Verdict
 from geode.ports import events
 from geode.ports.approval import Approver
 from geode.ports.clock import Clock
@@ -68,7 +70,8 @@ class StagePerformer:
         found = self._inputs.popleft() if self._inputs else None
         if not self._inputs:
             self._news.clear()
-        return found
+        # An answer may come too late: the time ran out, or the run is being stopped.
+        return None if isinstance(found, Decided) and found.call_id not in askable(state) else found
 
     def wake(self) -> None:
         """End the waiting for an input."""
@@ -106,7 +109,7 @@ class StagePerformer:
         await self._announcer.tell(events.ApprovalAsked, question=question)
         decisions = await self._decisions(question)
         for asked in question.calls:
-            self._came(decided(self._catalog, asked.call.id, asked.call.name, decisions, self._clock.now()))
+            self._came(decided(self._catalog, asked.call, decisions, self._clock.now()))
 
     async def _decisions(self, question: Question) -> Mapping[str, Decision]:
         """The approver's answers. Nobody to ask in this process means: later; an approver that breaks denies."""
@@ -138,13 +141,13 @@ def checked_answers(decisions: object) -> Mapping[str, Decision]:
     return answers
 
 
-def decided(catalog: Catalog, call_id: str, name: str, decisions: Mapping[str, Decision], at: float) -> Decided:
+def decided(catalog: Catalog, call: ToolUseBlock, decisions: Mapping[str, Decision], at: float) -> Decided:
     """The answer for one call as an input; edited arguments are checked again."""
-    decision = decisions.get(call_id, Later())
-    verdict: Verdict | None = None
-    if isinstance(decision, Approve) and decision.input is not None:
-        verdict = catalog.check_arguments(call_id, name, decision.input)
-    return Decided(at, call_id, decision, verdict)
+    decision = decisions.get(call.id, Later())
+    if not isinstance(decision, Approve) or decision.input is None:
+        return Decided(at, call.id, decision)
+    edited = tool_use(call.id, call.name, decision.input)
+    return Decided(at, call.id, replace(decision, input=edited.input), catalog.check(edited))
 
 
 def _reason(state: State, name: str) -> str:

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any, Literal, TypeAlias
 
 from geode.domain.content import ToolUseBlock
+from geode.domain.json_value import same_json
 from geode.domain.tiers import SafetyTier
 
 
@@ -45,7 +46,7 @@ class Grant:
     arguments: Mapping[str, Any] | None = None
 
     def covers(self, call: ToolUseBlock) -> bool:
-        return call.name == self.tool and (self.arguments is None or self.arguments == call.input)
+        return call.name == self.tool and (self.arguments is None or same_json(self.arguments, call.input))
 
 
 @dataclass(frozen=True, slots=True)

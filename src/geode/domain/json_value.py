@@ -15,6 +15,8 @@ JsonObject: TypeAlias = Mapping[str, Any]
 
 # Encoders and validators recurse: what is deeper than this would fail later, and worse.
 MAX_DEPTH: Final = 100
+# Python writes no integer of more than 4300 digits.
+MAX_INTEGER_BITS: Final = 14_000
 
 _ENCODER = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"), allow_nan=False)
 
@@ -38,7 +40,11 @@ def clean_json(value: object, at: str = "", depth: int = 0) -> Any:
     match value:
         case str():
             return clean_text(value)
-        case None | bool() | int():
+        case None | bool():
+            return value
+        case int():
+            if value.bit_length() > MAX_INTEGER_BITS:
+                raise ValueError(f"{at or '/'} is an integer of more than {MAX_INTEGER_BITS} bits")
             return value
         case float():
             if not math.isfinite(value):
@@ -75,6 +81,17 @@ def dump_json(value: object) -> str:
 def dump_bytes(value: object) -> bytes:
     """`dump_json` as UTF-8."""
     return _ENCODER.encode(value).encode()
+
+
+def same_json(one: object, other: object) -> bool:
+    """Whether two JSON values are equal: key order is ignored, 1 equals 1.0, and unlike in Python 1 is not true."""
+    if isinstance(one, bool) or isinstance(other, bool):
+        return one is other
+    if isinstance(one, Mapping) and isinstance(other, Mapping):
+        return one.keys() == other.keys() and all(same_json(one[key], other[key]) for key in one)
+    if isinstance(one, list) and isinstance(other, list):
+        return len(one) == len(other) and all(map(same_json, one, other))
+    return one == other
 
 
 def exact_json(value: object) -> str:

@@ -58,13 +58,15 @@ def read_retry_hint(headers: Mapping[str, str], now: float) -> RetryHint:
     """
     if headers.get("x-should-retry", "").strip().lower() == "false":
         return RetryHint(None, True, "x-should-retry: false")
+    unread = ""
     for name, scale in (("retry-after-ms", 0.001), ("retry-after", 1.0)):
         raw = headers.get(name, "").strip()
-        if raw:
-            seconds = _seconds(raw, scale, now)
-            usable = seconds is not None and math.isfinite(seconds) and seconds >= 0
+        seconds = _seconds(raw, scale, now)
+        if seconds is not None:
+            usable = math.isfinite(seconds) and seconds >= 0
             return RetryHint(seconds, False, raw) if usable else RetryHint(None, True, f"{name}: {raw}")
-    return RetryHint()
+        unread = unread or raw
+    return RetryHint(raw=unread)
 
 
 def _seconds(raw: str, scale: float, now: float) -> float | None:

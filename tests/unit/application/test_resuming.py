@@ -116,6 +116,14 @@ async def test_later_again_suspends_again() -> None:
     assert texts(outcome) == ["paid 0", "paid 1"]
 
 
+async def test_a_call_without_an_answer_is_asked_of_this_sessions_approver() -> None:
+    parked = await suspended(("pay", {"n": 0}), ("pay", {"n": 1}))
+    asks = Asks()
+    outcome = answered(await session(says("done"), approver=asks).resume(parked.snapshot, {parked.asked[0].id: Approve()}))
+    assert asks.asked == [["pay"]]
+    assert texts(outcome) == ["paid 0", "paid 1"]
+
+
 async def test_no_answers_at_all_suspend_again_with_the_same_calls() -> None:
     parked = await suspended(("write", {"n": 0}))
     again = await session().resume(parked.snapshot, {})

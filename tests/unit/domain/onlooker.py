@@ -172,8 +172,9 @@ class Onlooker:
         """Take the suspended run up again with the same tools: nothing changes but the time."""
         before = self.state
         self.now += 1000.0
-        self.state = taken_up(self.state, OWNER, self.tools, self.now)
-        self.twin = taken_up(loads(State, dumps(self.twin)), OWNER, self.tools, self.now)
+        answered = [call.id for call in before.round.postponed]
+        self.state = taken_up(self.state, OWNER, self.tools, self.now, answered)
+        self.twin = taken_up(loads(State, dumps(self.twin)), OWNER, self.tools, self.now, answered)
         assert (self.state.pending, self.state.open, self.state.closed) == (before.pending, before.open, before.closed)
         left = before.remaining_seconds
         assert self.state.remaining_seconds == (left if left is None else pytest.approx(left))

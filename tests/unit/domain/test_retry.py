@@ -133,8 +133,8 @@ HEADERS = [
     ({"retry-after": "inf"}, RetryHint(None, True, "retry-after: inf")),
     ({"retry-after": "1e309"}, RetryHint(None, True, "retry-after: 1e309")),
     ({"retry-after-ms": "-1"}, RetryHint(None, True, "retry-after-ms: -1")),
-    ({"retry-after": "abc"}, RetryHint(None, True, "retry-after: abc")),
-    ({"retry-after": "Sun, 31 Feb 2026 12:00:30 GMT"}, RetryHint(None, True, "retry-after: Sun, 31 Feb 2026 12:00:30 GMT")),
+    ({"retry-after": "abc"}, RetryHint(None, False, "abc")),
+    ({"retry-after": "Sun, 31 Feb 2026 12:00:30 GMT"}, RetryHint(None, False, "Sun, 31 Feb 2026 12:00:30 GMT")),
     # the server's own word beats its numbers
     ({"x-should-retry": "false"}, RetryHint(None, True, "x-should-retry: false")),
     ({"x-should-retry": " FALSE ", "retry-after": "2"}, RetryHint(None, True, "x-should-retry: false")),

@@ -150,7 +150,7 @@ def _reason(kind: FailureClass) -> FailedReason:
 
 
 def _decided(state: State, input: Decided) -> State:
-    if input.call_id not in _askable(state):
+    if input.call_id not in askable(state):
         raise IllegalInput(f"call {input.call_id!r} is not asked about")
     round, call = state.round, state.round.call(input.call_id)
     decision = input.decision
@@ -167,7 +167,7 @@ def _decided(state: State, input: Decided) -> State:
     return advance(replace(state, open=replace(round, decisions=decisions), grants=grants))
 
 
-def _askable(state: State) -> tuple[str, ...]:
+def askable(state: State) -> tuple[str, ...]:
     """Calls that an answer may come for: those asked about, and those whose answer was put off."""
     asked = state.pending.ask if isinstance(state.pending, RunStage) else ()
     return asked if state.open is None else (*asked, *(call.id for call in state.open.postponed))

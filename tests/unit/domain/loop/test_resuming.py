@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import replace
 
 import pytest
@@ -45,12 +45,18 @@ def suspended(policy: Policy = Policy()) -> State:
     return state
 
 
-def again(state: State, tools: Mapping[str, ToolFacts] = TOOLS, now: float = 1000.0) -> State:
-    return taken_up(loads(State, dumps(state)), OWNER, tools, now)
+def again(
+    state: State, tools: Mapping[str, ToolFacts] = TOOLS, now: float = 1000.0, answered: Collection[str] = ("c",)
+) -> State:
+    return taken_up(loads(State, dumps(state)), OWNER, tools, now, answered)
 
 
 def without(name: str) -> dict[str, ToolFacts]:
     return {other: facts for other, facts in TOOLS.items() if other != name}
+
+
+def test_a_call_without_an_answer_is_asked_again() -> None:
+    assert stage(again(suspended(), answered=())) == ((), ("c",))
 
 
 def test_an_answer_later_goes_on_where_it_was() -> None:
@@ -127,14 +133,14 @@ def test_grants_of_tools_that_changed_or_went_are_void() -> None:
 
 
 def test_a_run_may_go_on_with_another_model() -> None:
-    assert taken_up(suspended(), OTHER, TOOLS, 1000.0).terms.owner == OTHER
+    assert taken_up(suspended(), OTHER, TOOLS, 1000.0, ("c",)).terms.owner == OTHER
 
 
 def test_an_answer_given_before_still_holds() -> None:
     state = replied(begun(), call("a", "render"), call("b", "train"))
     state = decided(state, "a", Approve(always="tool"))
     state = finished(decided(state, "b", Later()), "a")
-    state = again(state)
+    state = again(state, answered=("b",))
     assert state.grants == (Grant("render"),)
     assert state.pending == Suspend(("b",))
 
@@ -151,7 +157,7 @@ def test_an_answer_given_before_still_holds() -> None:
 )
 def test_only_a_suspended_run_is_taken_up(state: State, pending: str) -> None:
     with pytest.raises(Misuse) as caught:
-        taken_up(state, OWNER, TOOLS, 1.0)
+        taken_up(state, OWNER, TOOLS, 1.0, ())
     assert str(caught.value) == f"run run-1 is not suspended; {pending} is pending [not-suspended]"
     assert caught.value.id == "not-suspended"
 
