@@ -9,8 +9,9 @@ from hypothesis import strategies as st
 
 from geode.domain.arguments import tool_use
 from geode.domain.content import Image, Opaque, Owner, ResultKind, Text, ToolResult, ToolUseBlock
-from geode.domain.conversation import AssistantTurn, Conversation, Hint, ToolResultsTurn, Turn, UserTurn
+from geode.domain.conversation import Conversation
 from geode.domain.tools import ToolSpec
+from geode.domain.turns import AssistantTurn, Hint, ToolResultsTurn, Turn, UserTurn
 
 PNG: Final = Image("image/png", b"\x89PNG\r\n\x1a\n" + bytes(24))
 GIF: Final = Image("image/gif", b"GIF89a" + bytes(20))

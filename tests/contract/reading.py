@@ -15,7 +15,8 @@ from typing import Any, TypeAlias
 
 from geode.domain.arguments import UNPARSED_KEY
 from geode.domain.content import Image, Opaque, Owner, Text, ToolUseBlock
-from geode.domain.conversation import AssistantTurn, Conversation, ToolResultsTurn, UserTurn
+from geode.domain.conversation import Conversation
+from geode.domain.turns import AssistantTurn, ToolResultsTurn, UserTurn
 from geode.entrypoints.emulator import Protocol
 
 KINDS = ("failed", "denied", "interrupted", "outcome_unknown")

@@ -13,12 +13,13 @@ from hypothesis import given, settings
 import geode
 from geode.adapters.http_json.clients import new_http_client
 from geode.domain.content import Opaque, Text
-from geode.domain.conversation import AssistantTurn, Conversation
+from geode.domain.conversation import Conversation
 from geode.domain.errors import Misuse
 from geode.domain.loop.outcome import Answered, Failed, Outcome
 from geode.domain.policy import Policy
 from geode.domain.retry import RetryPolicy
 from geode.domain.script import calls, says
+from geode.domain.turns import AssistantTurn
 from geode.entrypoints.emulator import Emulator, check, laws
 from geode.events import Finished
 from tests.contract import specification

@@ -14,7 +14,7 @@ from geode.application.stage import StagePerformer, checked_answers, decided
 from geode.domain.approval import Decision
 from geode.domain.codec import dumps, loads
 from geode.domain.content import Image, Owner, Text
-from geode.domain.conversation import Conversation, ToolResultsTurn, UserTurn
+from geode.domain.conversation import Conversation
 from geode.domain.errors import Misuse
 from geode.domain.loop.actions import CallModel, Finish, RunStage, Suspend, Wait
 from geode.domain.loop.inputs import Input, Interrupted, ModelFailed, ModelReplied, StopRequested, Waited
@@ -24,6 +24,7 @@ from geode.domain.loop.state import State
 from geode.domain.loop.step import begin, step
 from geode.domain.policy import Policy
 from geode.domain.request import forced_choice
+from geode.domain.turns import ToolResultsTurn, UserTurn
 from geode.ports import events
 from geode.ports.approval import Approver
 from geode.ports.clock import Clock

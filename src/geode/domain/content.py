@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from base64 import b64encode
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Literal, TypeAlias
@@ -27,6 +28,15 @@ class Image:
 
     media_type: ImageType
     data: bytes
+
+    @property
+    def base64(self) -> str:
+        return b64encode(self.data).decode()
+
+    @property
+    def data_url(self) -> str:
+        """The picture as an address that holds it (RFC 2397)."""
+        return f"data:{self.media_type};base64,{self.base64}"
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,85 +9,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from dataclasses import InitVar, dataclass, field
-from typing import Any, Literal, TypeAlias
 
-from geode.domain.content import Image, Opaque, Owner, Text, ToolResult, ToolUseBlock
+from geode.domain.codec import dumps, loads
+from geode.domain.content import ToolResult
 from geode.domain.errors import Misuse
-from geode.domain.json_value import clean_text
-
-HintKind: TypeAlias = Literal["wrap_up"]
-# What encoders remember of a turn. It is no part of the value: not compared, not shown, not stored.
-Memo: TypeAlias = dict[Any, Any]
-
-
-@dataclass(frozen=True, slots=True)
-class Hint:
-    """Something geode tells the model: user text at the end of a turn, after all results."""
-
-    kind: HintKind
-    text: str
-
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "text", clean_text(self.text))
-
-
-@dataclass(frozen=True, slots=True)
-class UserTurn:
-    """What the user said."""
-
-    items: tuple[Text | Image, ...]
-    hints: tuple[Hint, ...] = ()
-    memo: Memo = field(default_factory=dict[Any, Any], init=False, repr=False, compare=False)
-
-    @property
-    def text(self) -> str:
-        return "\n".join(item.text for item in self.items if isinstance(item, Text))
-
-
-@dataclass(frozen=True, slots=True)
-class AssistantTurn:
-    """What the model said, called and thought, in the order received."""
-
-    items: tuple[Text | ToolUseBlock | Opaque, ...]
-    made_by: Owner | None = None
-    calls: tuple[ToolUseBlock, ...] = field(default=(), init=False, repr=False, compare=False)
-    memo: Memo = field(default_factory=dict[Any, Any], init=False, repr=False, compare=False)
-
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "calls", tuple(item for item in self.items if isinstance(item, ToolUseBlock)))
-
-    @property
-    def text(self) -> str:
-        return "".join(item.text for item in self.items if isinstance(item, Text))
-
-
-@dataclass(frozen=True, slots=True)
-class ToolResultsTurn:
-    """The results of the turn before, in call order, then hints."""
-
-    results: tuple[ToolResult, ...]
-    hints: tuple[Hint, ...] = ()
-    memo: Memo = field(default_factory=dict[Any, Any], init=False, repr=False, compare=False)
-
-
-Turn: TypeAlias = UserTurn | AssistantTurn | ToolResultsTurn
-
-
-@dataclass(frozen=True, slots=True)
-class Repair:
-    """One thing that `Conversation.repaired` mended: what, in which turn of the input, of which call."""
-
-    kind: Literal["interrupted", "orphan_dropped", "duplicate_dropped", "reordered", "id_changed", "empty_dropped"]
-    turn: int
-    call_id: str = ""
-
-    def __str__(self) -> str:
-        return f"turn {self.turn}: {self.kind.replace('_', ' ')}{f' ({self.call_id})' if self.call_id else ''}"
-
-
-def says_nothing(turn: AssistantTurn) -> bool:
-    """Whether the turn holds neither a call, nor an opaque item, nor text that is more than blanks."""
-    return not any(not isinstance(item, Text) or item.text.strip() for item in turn.items)
+from geode.domain.repair import repair
+from geode.domain.turns import AssistantTurn, Repair, ToolResultsTurn, Transcript, Turn, says_nothing
 
 
 @dataclass(frozen=True, slots=True)
@@ -142,27 +69,14 @@ class Conversation:
         Unanswered calls get one `interrupted` result, results without a call are dropped, results
         are put in call order before any user text. Repairing the outcome again changes nothing.
         """
-        from geode.domain.repair import repair
-
         mended, repairs = repair(tuple(turns))
         return Conversation(mended, repairs)
 
     def dumps(self) -> str:
         """This conversation as text, for `loads`."""
-        from geode.domain.codec import dumps
-
         return dumps(Transcript(self.turns))
 
     @staticmethod
     def loads(text: str) -> Conversation:
         """The conversation in `text`, checked and repaired by the laws. CodecError if it is none."""
-        from geode.domain.codec import loads
-
         return Conversation.repaired(loads(Transcript, text).turns)
-
-
-@dataclass(frozen=True, slots=True)
-class Transcript:
-    """A list of turns whose laws are not checked: what a store holds."""
-
-    turns: tuple[Turn, ...] = ()

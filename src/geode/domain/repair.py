@@ -8,7 +8,7 @@ from itertools import takewhile
 
 from geode.domain.call_ids import with_unique_ids
 from geode.domain.content import ToolResult, ToolUseBlock, result
-from geode.domain.conversation import AssistantTurn, Hint, Repair, ToolResultsTurn, Turn, UserTurn, says_nothing
+from geode.domain.turns import AssistantTurn, Hint, Repair, ToolResultsTurn, Turn, UserTurn, says_nothing
 
 INTERRUPTED = "interrupted: this call was not finished, and it is not known to have had an effect"
 

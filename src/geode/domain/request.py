@@ -8,9 +8,10 @@ from typing import Literal, TypeAlias
 from returns.result import Failure, Result, Success
 
 from geode.domain.choice import Auto, Named, NoTools, Required, ToolChoice, choice_word, parse_choice
-from geode.domain.conversation import Conversation, Turn
+from geode.domain.conversation import Conversation
 from geode.domain.errors import Misuse
 from geode.domain.tools import ToolSpec
+from geode.domain.turns import Turn
 
 ImageMode: TypeAlias = Literal["in_result", "after_results", "none"]
 

@@ -4,11 +4,12 @@ The names below are all that an author of an adapter, or of another port, needs.
 """
 
 from geode.domain.content import Image, Opaque, Owner, Text, ToolResult, ToolUseBlock
-from geode.domain.conversation import AssistantTurn, Conversation, Hint, ToolResultsTurn, Turn, UserTurn
+from geode.domain.conversation import Conversation
 from geode.domain.failures import CallFailure, RetryHint
 from geode.domain.reply import AdapterCallResult, Stop, Usage
 from geode.domain.request import AdapterCallRequest, Capabilities, Limits
 from geode.domain.tools import ToolSpec
+from geode.domain.turns import AssistantTurn, Hint, ToolResultsTurn, Turn, UserTurn
 from geode.ports.approval import Approver
 from geode.ports.clock import Clock
 from geode.ports.events import Observer

@@ -16,10 +16,11 @@ from geode.adapters.http_json.model import Wire
 from geode.adapters.http_json.segments import joined, listed
 from geode.adapters.openai_responses.wire import ResponsesWire
 from geode.domain.content import Opaque, Owner
-from geode.domain.conversation import Conversation, Turn
+from geode.domain.conversation import Conversation
 from geode.domain.errors import Misuse
 from geode.domain.request import AdapterCallRequest
 from geode.domain.tools import ToolSpec
+from geode.domain.turns import Turn
 from tests.contract.histories import FOREIGN, GIF, PNG, TOOLS, answer, call, conversations, model, results, user
 
 ME = Owner("lab", "model-1")

@@ -16,11 +16,12 @@ from geode.adapters.http_json.model import Wire
 from geode.adapters.openai_responses.wire import ResponsesWire
 from geode.domain.choice import Auto, Named, NoTools, Required
 from geode.domain.content import Opaque, Owner
-from geode.domain.conversation import AssistantTurn, Conversation
+from geode.domain.conversation import Conversation
 from geode.domain.failures import FailureClass, classify_retry_error
 from geode.domain.reply import Stop
 from geode.domain.request import AdapterCallRequest, Limits
 from geode.domain.tools import ToolSpec
+from geode.domain.turns import AssistantTurn
 from tests.contract.adapter_contract import failure_of
 from tests.contract.histories import answer, call, model, results, user
 from tests.contract.http import HttpHarness, nowhere, request

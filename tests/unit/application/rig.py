@@ -13,13 +13,14 @@ from geode.application.catalog import Catalog
 from geode.application.model_call import Asking
 from geode.domain.approval import Approve, Decision, Question
 from geode.domain.content import ToolResult, ToolUseBlock
-from geode.domain.conversation import AssistantTurn, Conversation, ToolResultsTurn
+from geode.domain.conversation import Conversation
 from geode.domain.loop.actions import Finish
 from geode.domain.loop.outcome import Answered, Outcome
 from geode.domain.loop.state import State
 from geode.domain.loop.step import step
 from geode.domain.policy import Policy
 from geode.domain.script import Step
+from geode.domain.turns import AssistantTurn, ToolResultsTurn
 from geode.entrypoints.tools import build_tools
 from geode.ports.approval import Approver
 from geode.ports.clock import Clock

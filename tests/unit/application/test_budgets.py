@@ -8,9 +8,9 @@ import geode
 from geode.adapters.clock_manual import ManualClock
 from geode.adapters.scripted.model import ScriptedModel
 from geode.domain.choice import Auto, NoTools
-from geode.domain.conversation import ToolResultsTurn
 from geode.domain.policy import Policy
 from geode.domain.script import Reply, Said, calls, cut, says
+from geode.domain.turns import ToolResultsTurn
 from geode.ports.events import ModelCalled, Notice
 from tests.unit.application.rig import Recorder, answered, assert_whole, kinds, loop_of, texts
 

@@ -15,13 +15,13 @@ from geode.adapters.journal_memory import MemoryJournal
 from geode.adapters.scripted.model import ScriptedModel
 from geode.application.agentic_loop import AgenticLoop
 from geode.domain.approval import Approve, Decision, Later, Question
-from geode.domain.conversation import UserTurn
 from geode.domain.errors import Misuse
 from geode.domain.failures import CallFailure
 from geode.domain.loop.inputs import Input, Interrupted, StopRequested
 from geode.domain.reply import AdapterCallResult
 from geode.domain.request import AdapterCallRequest
 from geode.domain.script import Reply, Said, Step, calls, fails, hangs, says
+from geode.domain.turns import UserTurn
 from geode.ports.events import Event, Finished, ModelCalled, ModelReplied, RoundClosed, TextDelta, ToolFinished, ToolStarted
 from geode.ports.model import Emit
 from tests.unit.application.rig import (

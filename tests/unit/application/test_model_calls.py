@@ -12,7 +12,7 @@ from geode.adapters.clock_manual import ManualClock
 from geode.adapters.scripted.model import ScriptedModel
 from geode.domain.choice import Auto, Named, NoTools, Required
 from geode.domain.content import Image, Text
-from geode.domain.conversation import Conversation, UserTurn
+from geode.domain.conversation import Conversation
 from geode.domain.errors import AuthenticationError, BillingError, Misuse, ModelCallError, RequestRefused
 from geode.domain.failures import CallFailure
 from geode.domain.policy import Policy
@@ -20,6 +20,7 @@ from geode.domain.reply import AdapterCallResult, Stop, Usage
 from geode.domain.request import AdapterCallRequest, Capabilities
 from geode.domain.retry import RetryPolicy
 from geode.domain.script import Step, calls, drops, fails, hangs, malformed, pauses, refuses, says
+from geode.domain.turns import UserTurn
 from geode.ports.events import Finished, ModelCalled, Retrying, TextDelta
 from geode.ports.model import Emit
 from tests.unit.application.rig import Recorder, answered, assert_whole, kinds, loop_of, tasks_left

@@ -9,10 +9,10 @@ import pytest
 
 import geode
 from geode.domain.approval import Approve, Decision, Deny, Grant, Later, Question
-from geode.domain.conversation import AssistantTurn
 from geode.domain.loop.outcome import Answered
 from geode.domain.policy import Policy
 from geode.domain.script import calls, says
+from geode.domain.turns import AssistantTurn
 from geode.ports.events import ApprovalAsked, Notice, RoundClosed, ToolFinished, ToolStarted
 from tests.unit.application.rig import Asks, Recorder, answered, kinds, loop_of, results, tasks_left, texts, turns
 

@@ -10,8 +10,8 @@ from dataclasses import dataclass
 
 from geode.domain.approval import Grant
 from geode.domain.content import Text, ToolUseBlock
-from geode.domain.conversation import AssistantTurn, ToolResultsTurn, Turn
 from geode.domain.tiers import SafetyTier
+from geode.domain.turns import AssistantTurn, ToolResultsTurn, Turn
 
 FREE = (SafetyTier.SAFE, SafetyTier.MCP_TRUSTED)
 BARRIERS = (SafetyTier.WRITE, SafetyTier.DANGEROUS)

@@ -8,7 +8,7 @@ from typing import Any, Final, TypeVar
 from geode.domain.approval import Approve, Decision
 from geode.domain.choice import Auto, ToolChoice
 from geode.domain.content import Image, Opaque, Owner, ResultKind, Text, ToolResult, ToolUseBlock
-from geode.domain.conversation import AssistantTurn, Conversation, Hint, ToolResultsTurn, UserTurn
+from geode.domain.conversation import Conversation
 from geode.domain.failures import CallFailure, RetryHint
 from geode.domain.loop.actions import CallModel, Finish, RunStage
 from geode.domain.loop.inputs import Decided, ModelFailed, ModelReplied, ToolFinished
@@ -19,6 +19,7 @@ from geode.domain.policy import Policy
 from geode.domain.reply import AdapterCallResult, ReplyItem, Stop, Usage
 from geode.domain.tiers import SafetyTier
 from geode.domain.tools import ToolFacts, ToolSpec
+from geode.domain.turns import AssistantTurn, Hint, ToolResultsTurn, UserTurn
 from geode.domain.verdicts import Unknown, Valid, Verdict
 
 OWNER: Final = Owner("acme-payg", "acme-1")

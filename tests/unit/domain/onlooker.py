@@ -15,7 +15,6 @@ from geode.domain.approval import Approve, Decision, Deny, Grant, Later
 from geode.domain.choice import Auto, Named, NoTools, Required, ToolChoice
 from geode.domain.codec import dumps, loads
 from geode.domain.content import ResultKind, Text, ToolResult, ToolUseBlock
-from geode.domain.conversation import AssistantTurn, ToolResultsTurn
 from geode.domain.errors import IllegalInput
 from geode.domain.failures import RetryHint
 from geode.domain.loop.actions import CallModel, Finish, RunStage, Suspend, Wait
@@ -38,6 +37,7 @@ from geode.domain.policy import Policy
 from geode.domain.reply import AdapterCallResult, Stop, Usage
 from geode.domain.tiers import SafetyTier
 from geode.domain.tools import ToolFacts
+from geode.domain.turns import AssistantTurn, ToolResultsTurn
 from geode.domain.verdicts import Invalid, Unknown, Valid, Verdict
 from tests.unit.domain.book import BARRIERS, FREE, Noted, asked_by_the_book, breaches, running_by_the_book
 from tests.unit.domain.builders import OWNER, begun, failure, ok, reply

@@ -17,10 +17,11 @@ from hypothesis import strategies as st
 
 import geode.domain
 from geode.domain.content import Opaque, Text, ToolResult, ToolUseBlock
-from geode.domain.conversation import AssistantTurn, Conversation, Hint, ToolResultsTurn, Turn, UserTurn
+from geode.domain.conversation import Conversation
 from geode.domain.policy import Policy
 from geode.domain.retry import RetryPolicy
 from geode.domain.tools import ToolSpec
+from geode.domain.turns import AssistantTurn, Hint, ToolResultsTurn, Turn, UserTurn
 from tests.unit.domain.builders import OTHER, OWNER
 
 Values = st.SearchStrategy[Any]

@@ -17,7 +17,7 @@ from geode.domain import codec
 from geode.domain.approval import Approve
 from geode.domain.codec import FORMAT, dumps, loads
 from geode.domain.content import Image, Opaque, Owner, Text, ToolResult, ToolUseBlock
-from geode.domain.conversation import AssistantTurn, Conversation, Transcript, UserTurn
+from geode.domain.conversation import Conversation
 from geode.domain.errors import CodecError, GeodeError
 from geode.domain.failures import CallFailure, RetryHint
 from geode.domain.loop.inputs import ModelReplied
@@ -26,6 +26,7 @@ from geode.domain.policy import Policy
 from geode.domain.reply import AdapterCallResult, Stop, Usage
 from geode.domain.tiers import SafetyTier
 from geode.domain.tools import ToolFacts
+from geode.domain.turns import AssistantTurn, Transcript, UserTurn
 from tests.unit.domain.builders import OWNER, assistant, begun, call, replied, results, user
 from tests.unit.domain.strategies import domain_dataclasses, values_of
 

@@ -5,17 +5,9 @@ from __future__ import annotations
 import pytest
 
 from geode.domain.content import Opaque, Text, ToolResult
-from geode.domain.conversation import (
-    AssistantTurn,
-    Conversation,
-    Hint,
-    Repair,
-    ToolResultsTurn,
-    Turn,
-    UserTurn,
-    says_nothing,
-)
+from geode.domain.conversation import Conversation
 from geode.domain.errors import CodecError, Misuse
+from geode.domain.turns import AssistantTurn, Hint, Repair, ToolResultsTurn, Turn, UserTurn, says_nothing
 from tests.unit.domain.builders import OWNER, assistant, call, image, ok, results, user
 
 THOUGHT = Opaque(OWNER, "thinking", '{"signature": "s"}')
@@ -175,7 +167,7 @@ def test_stored_and_loaded() -> None:
 
 def test_loading_mends_what_breaks_the_laws() -> None:
     from geode.domain.codec import dumps
-    from geode.domain.conversation import Transcript
+    from geode.domain.turns import Transcript
 
     torn = dumps(Transcript((user("do it"), assistant(call("a"), call("b")), results("b"), user("go on"))))
     talk = Conversation.loads(torn)

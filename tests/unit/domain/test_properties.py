@@ -15,11 +15,12 @@ from hypothesis import strategies as st
 from geode.domain.arguments import argument_error, parse_arguments, sent_input, sent_text, tool_use
 from geode.domain.choice import Auto, parse_choice
 from geode.domain.content import Text, ToolUseBlock
-from geode.domain.conversation import AssistantTurn, Conversation, Hint, ToolResultsTurn, Turn, UserTurn
+from geode.domain.conversation import Conversation
 from geode.domain.errors import Misuse
 from geode.domain.failures import CallFailure, RetryHint, classify_retry_error
 from geode.domain.json_value import clean_json, clean_text, dump_bytes
 from geode.domain.retry import RetryPolicy, read_retry_hint, retry_delay_for
+from geode.domain.turns import AssistantTurn, Hint, ToolResultsTurn, Turn, UserTurn
 from tests.unit.domain.book import breaches
 from tests.unit.domain.builders import failure
 from tests.unit.domain.onlooker import Onlooker, T

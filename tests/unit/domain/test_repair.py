@@ -5,8 +5,9 @@ from __future__ import annotations
 import pytest
 
 from geode.domain.content import Opaque, Text, ToolResult
-from geode.domain.conversation import Conversation, Hint, Repair, Turn, UserTurn
+from geode.domain.conversation import Conversation
 from geode.domain.repair import INTERRUPTED, repair
+from geode.domain.turns import Hint, Repair, Turn, UserTurn
 from tests.unit.domain.builders import OWNER, assistant, call, ok, results, user
 
 HINT, OTHER_HINT = Hint("wrap_up", "conclude"), Hint("wrap_up", "now")

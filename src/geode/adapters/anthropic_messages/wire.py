@@ -5,8 +5,7 @@ Sources: spec sections 2 and 3; wire facts A1–A5 (requests), B1–B4 (replies)
 
 from __future__ import annotations
 
-import base64
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, Final
 
 from returns.result import Failure, Result, Success
@@ -19,12 +18,12 @@ from geode.domain.arguments import sent_input, tool_use
 from geode.domain.call_ids import sent_name
 from geode.domain.choice import Auto, Named, NoTools, Required, ToolChoice
 from geode.domain.content import Image, Opaque, Owner, Text, ToolResult, ToolUseBlock
-from geode.domain.conversation import AssistantTurn, ToolResultsTurn, Turn, UserTurn
 from geode.domain.failures import CallFailure
 from geode.domain.json_value import dump_bytes, exact_json
 from geode.domain.reply import AdapterCallResult, ReplyItem, Stop, Usage
 from geode.domain.request import AdapterCallRequest
 from geode.domain.tools import ToolSpec
+from geode.domain.turns import AssistantTurn, ToolResultsTurn, Turn, UserTurn, visible
 
 # The wire wants a bound on every request; every current model takes this one.
 DEFAULT_MAX_TOKENS: Final = 8192
@@ -128,35 +127,24 @@ def encode_turn(turn: Turn, place: Place) -> Segment:
     """The role and the message of a turn, as it stands without its neighbours."""
     match turn:
         case UserTurn():
-            return _message("user", listed([*_blocks(turn.items), *_hints(turn)]))
+            return _message("user", listed(map(_part, visible(turn.items, turn.hints))))
         case AssistantTurn():
             return _message("assistant", b",".join(_assistant_blocks(turn, place)))
         case ToolResultsTurn():
             results = [_result(result, id) for result, id in zip(turn.results, place.ids(), strict=True)]
             # An error result takes text alone, so its pictures follow all results.
-            pictures = [_image(image) for result in turn.results if result.is_error for image in result.images]
-            return _message("user", listed([*results, *pictures, *_hints(turn)]))
+            pictures = [_part(image) for result in turn.results if result.is_error for image in result.images]
+            return _message("user", listed([*results, *pictures, *map(_part, visible((), turn.hints))]))
 
 
 def _message(role: str, blocks: bytes) -> Segment:
     return role, b"%b%b%b" % (_OPEN[role], blocks, _CLOSE) if blocks else b""
 
 
-def _blocks(items: Sequence[Text | Image]) -> list[dict[str, Any]]:
-    return [
-        _image(item) if isinstance(item, Image) else {"type": "text", "text": item.text}
-        for item in items
-        if isinstance(item, Image) or item.text.strip()
-    ]
-
-
-def _hints(turn: UserTurn | ToolResultsTurn) -> list[dict[str, Any]]:
-    return [{"type": "text", "text": hint.text} for hint in turn.hints if hint.text.strip()]
-
-
-def _image(image: Image) -> dict[str, Any]:
-    data = base64.b64encode(image.data).decode()
-    return {"type": "image", "source": {"type": "base64", "media_type": image.media_type, "data": data}}
+def _part(part: Text | Image) -> dict[str, Any]:
+    if isinstance(part, Image):
+        return {"type": "image", "source": {"type": "base64", "media_type": part.media_type, "data": part.base64}}
+    return {"type": "text", "text": part.text}
 
 
 def _assistant_blocks(turn: AssistantTurn, place: Place) -> Iterator[bytes]:
@@ -179,7 +167,7 @@ def _result(result: ToolResult, id: str) -> dict[str, Any]:
     text = result.text if result.text.strip() else result.kind
     if result.is_error:
         return {**block, "content": text, "is_error": True}
-    return {**block, "content": _blocks(result.content) if result.images else text}
+    return {**block, "content": [_part(part) for part in visible(result.content)] if result.images else text}
 
 
 # ---- in ----------------------------------------------------------------------------------------

@@ -5,8 +5,7 @@ Sources: spec sections 2 and 3; wire facts A1–A5, B1–B4, C3–C5.
 
 from __future__ import annotations
 
-import base64
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -22,12 +21,12 @@ from geode.domain.arguments import sent_text, tool_use
 from geode.domain.call_ids import sent_name
 from geode.domain.choice import Auto, Named, NoTools, Required, ToolChoice
 from geode.domain.content import Image, Opaque, Owner, Text, ToolResult
-from geode.domain.conversation import AssistantTurn, ToolResultsTurn, Turn, UserTurn
 from geode.domain.failures import CallFailure
 from geode.domain.json_value import dump_bytes, exact_json
 from geode.domain.reply import AdapterCallResult, ReplyItem, Stop, Usage
 from geode.domain.request import AdapterCallRequest
 from geode.domain.tools import ToolSpec
+from geode.domain.turns import AssistantTurn, ToolResultsTurn, Turn, UserTurn, visible
 
 STOPS: Final[Mapping[str, Stop]] = {
     "stop": Stop.END,
@@ -126,7 +125,7 @@ def encode_turn(turn: Turn, place: Place) -> bytes:
     """The messages of a turn, joined by commas; nothing for a turn that says nothing."""
     match turn:
         case UserTurn():
-            return listed(_user([*_parts(turn.items), *_hints(turn)]))
+            return listed(_user(map(_part, visible(turn.items, turn.hints))))
         case AssistantTurn():
             return _assistant(turn, place)
         case ToolResultsTurn():
@@ -134,34 +133,24 @@ def encode_turn(turn: Turn, place: Place) -> bytes:
             tools = [_tool(result, id) for result, id in answered]
             # This wire's tool messages hold text alone: the pictures follow all of them, labelled.
             pictures = [part for result, id in answered if result.images for part in _labelled(result, id)]
-            return listed([*tools, *_user([*pictures, *_hints(turn)])])
+            return listed([*tools, *_user([*pictures, *map(_part, visible((), turn.hints))])])
 
 
-def _user(parts: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    if len(parts) == 1 and parts[0]["type"] == "text":
-        return [{"role": "user", "content": parts[0]["text"]}]
-    return [{"role": "user", "content": parts}] if parts else []
+def _user(parts: Iterable[dict[str, Any]]) -> list[dict[str, Any]]:
+    content = list(parts)
+    if len(content) == 1 and content[0]["type"] == "text":
+        return [{"role": "user", "content": content[0]["text"]}]
+    return [{"role": "user", "content": content}] if content else []
 
 
-def _parts(items: Sequence[Text | Image]) -> list[dict[str, Any]]:
-    return [
-        _image(item) if isinstance(item, Image) else {"type": "text", "text": item.text}
-        for item in items
-        if isinstance(item, Image) or item.text.strip()
-    ]
-
-
-def _hints(turn: UserTurn | ToolResultsTurn) -> list[dict[str, Any]]:
-    return [{"type": "text", "text": hint.text} for hint in turn.hints if hint.text.strip()]
-
-
-def _image(image: Image) -> dict[str, Any]:
-    url = f"data:{image.media_type};base64,{base64.b64encode(image.data).decode()}"
-    return {"type": "image_url", "image_url": {"url": url}}
+def _part(part: Text | Image) -> dict[str, Any]:
+    if isinstance(part, Image):
+        return {"type": "image_url", "image_url": {"url": part.data_url}}
+    return {"type": "text", "text": part.text}
 
 
 def _labelled(result: ToolResult, id: str) -> list[dict[str, Any]]:
-    return [{"type": "text", "text": f"Images of the result of {id}:"}, *map(_image, result.images)]
+    return [{"type": "text", "text": f"Images of the result of {id}:"}, *map(_part, result.images)]
 
 
 def _tool(result: ToolResult, id: str) -> dict[str, Any]:

@@ -12,9 +12,9 @@ from typing import Any, TypeVar
 
 from geode.domain.call_ids import sent_id
 from geode.domain.content import Owner, ToolUseBlock
-from geode.domain.conversation import AssistantTurn, Turn
 from geode.domain.json_value import dump_bytes
 from geode.domain.tools import ToolSpec
+from geode.domain.turns import AssistantTurn, Turn
 
 Segment = TypeVar("Segment")
 

@@ -6,8 +6,7 @@ reasoning included. Sources: spec sections 2 and 3; wire facts A1–A5, B1–B4,
 
 from __future__ import annotations
 
-import base64
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, Final
 
 from returns.result import Failure, Result, Success
@@ -21,12 +20,12 @@ from geode.domain.arguments import sent_text, tool_use
 from geode.domain.call_ids import sent_name
 from geode.domain.choice import Auto, Named, NoTools, Required, ToolChoice
 from geode.domain.content import Image, Opaque, Owner, Text, ToolResult, ToolUseBlock
-from geode.domain.conversation import AssistantTurn, ToolResultsTurn, Turn, UserTurn
 from geode.domain.failures import CallFailure
 from geode.domain.json_value import dump_bytes, exact_json
 from geode.domain.reply import AdapterCallResult, ReplyItem, Stop, Usage
 from geode.domain.request import AdapterCallRequest
 from geode.domain.tools import ToolSpec
+from geode.domain.turns import AssistantTurn, ToolResultsTurn, Turn, UserTurn, visible
 
 # Why a response is incomplete (wire facts B2); without a reason known here the word is passed on.
 INCOMPLETE: Final[Mapping[str, Stop]] = {
@@ -125,33 +124,23 @@ def encode_turn(turn: Turn, place: Place) -> bytes:
     """The items of a turn, joined by commas; nothing for a turn that says nothing."""
     match turn:
         case UserTurn():
-            return listed(_user([*_parts(turn.items), *_hints(turn)]))
+            return listed(_user(map(_part, visible(turn.items, turn.hints))))
         case AssistantTurn():
             return b",".join(_assistant(turn, place))
         case ToolResultsTurn():
             results = [_output(result, id) for result, id in zip(turn.results, place.ids(), strict=True)]
-            return listed([*results, *_user(_hints(turn))])
+            return listed([*results, *_user(map(_part, visible((), turn.hints)))])
 
 
-def _user(parts: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    return [{"role": "user", "content": parts}] if parts else []
+def _user(parts: Iterable[dict[str, Any]]) -> list[dict[str, Any]]:
+    content = list(parts)
+    return [{"role": "user", "content": content}] if content else []
 
 
-def _parts(items: Sequence[Text | Image]) -> list[dict[str, Any]]:
-    return [
-        _image(item) if isinstance(item, Image) else {"type": "input_text", "text": item.text}
-        for item in items
-        if isinstance(item, Image) or item.text.strip()
-    ]
-
-
-def _hints(turn: UserTurn | ToolResultsTurn) -> list[dict[str, Any]]:
-    return [{"type": "input_text", "text": hint.text} for hint in turn.hints if hint.text.strip()]
-
-
-def _image(image: Image) -> dict[str, Any]:
-    url = f"data:{image.media_type};base64,{base64.b64encode(image.data).decode()}"
-    return {"type": "input_image", "image_url": url, "detail": "auto"}
+def _part(part: Text | Image) -> dict[str, Any]:
+    if isinstance(part, Image):
+        return {"type": "input_image", "image_url": part.data_url, "detail": "auto"}
+    return {"type": "input_text", "text": part.text}
 
 
 def _assistant(turn: AssistantTurn, place: Place) -> list[bytes]:
@@ -184,7 +173,7 @@ def _output(result: ToolResult, id: str) -> dict[str, Any]:
     """The result of one call. This wire has no error flag: the text says it."""
     item: dict[str, Any] = {"type": "function_call_output", "call_id": id}
     if result.images:
-        return {**item, "output": [*_parts((Text(result.flagged_text),)), *map(_image, result.images)]}
+        return {**item, "output": [_part(Text(result.flagged_text)), *map(_part, result.images)]}
     return {**item, "output": result.flagged_text}
 
 

@@ -5,12 +5,12 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Literal
 
-from geode.domain.conversation import AssistantTurn
 from geode.domain.failures import CallFailure
 from geode.domain.loop.actions import Finish
 from geode.domain.loop.outcome import Answered, Exhausted, ExhaustedReason, Failed, FailedReason, Refused, Stopped
 from geode.domain.loop.state import State
 from geode.domain.reply import AdapterCallResult
+from geode.domain.turns import AssistantTurn
 
 
 def end(state: State, reason: Literal["natural", "stopped"]) -> State:

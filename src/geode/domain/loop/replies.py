@@ -9,13 +9,13 @@ from typing import Final
 from geode.domain.call_ids import with_unique_ids
 from geode.domain.choice import NoTools
 from geode.domain.content import ToolResult, result
-from geode.domain.conversation import AssistantTurn, says_nothing
 from geode.domain.loop.actions import CallModel
 from geode.domain.loop.calling import next_call
 from geode.domain.loop.ending import end, exhaust, fail, refuse
 from geode.domain.loop.state import OpenRound, State
 from geode.domain.reply import AdapterCallResult, Stop
 from geode.domain.rounds import settle
+from geode.domain.turns import AssistantTurn, says_nothing
 from geode.domain.verdicts import Verdict
 
 CUT: Final = "not run: the reply was cut off by the output limit; send the call again, with smaller arguments"

@@ -28,9 +28,7 @@ def taken_up(state: State, owner: Owner, tools: Mapping[str, ToolFacts], now: fl
     gone = {id: result(id, "failed", f"the tool {names[id]} is no longer there") for id in names if names[id] not in tools}
     terms = replace(state.terms, owner=owner, tools=tools, started_at=state.terms.started_at + max(0.0, now - state.now))
     asked_again = {call.id for call in round.postponed if call.id not in answered}
-    decisions = {
-        id: decision for id, decision in round.decisions.items() if names[id] not in changed and id not in asked_again
-    }
+    decisions = {id: decision for id, decision in round.decisions.items() if names[id] not in changed and id not in asked_again}
     reopened = replace(round, results={**gone, **round.results}, decisions=decisions)
     grants = tuple(grant for grant in state.grants if grant.tool not in changed)
     return advance(replace(state, terms=terms, now=max(now, state.now), grants=grants, open=reopened))

@@ -8,12 +8,13 @@ from dataclasses import dataclass
 from geode.domain.approval import Decision, Grant, Later
 from geode.domain.choice import ToolChoice
 from geode.domain.content import Owner, ToolResult, ToolUseBlock
-from geode.domain.conversation import AssistantTurn, Conversation
+from geode.domain.conversation import Conversation
 from geode.domain.errors import IllegalInput
 from geode.domain.loop.actions import Action, RunStage
 from geode.domain.policy import Policy
 from geode.domain.reply import Usage
 from geode.domain.tools import ToolFacts
+from geode.domain.turns import AssistantTurn
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,7 +10,7 @@ from geode.domain.approval import Approve, Decision, Deny, Grant, Later
 from geode.domain.budget import WRAP_UP_TEXT
 from geode.domain.choice import Auto, ToolChoice
 from geode.domain.content import Owner, ToolResult, result
-from geode.domain.conversation import Conversation, Hint, ToolResultsTurn, UserTurn
+from geode.domain.conversation import Conversation
 from geode.domain.errors import IllegalInput
 from geode.domain.failures import FailureClass, classify_retry_error, describe
 from geode.domain.loop.actions import Action, CallModel, Finish, RunStage, Wait
@@ -35,6 +35,7 @@ from geode.domain.repair import INTERRUPTED
 from geode.domain.retry import retry_delay_for
 from geode.domain.rounds import next_stage, refusal
 from geode.domain.tools import ToolFacts
+from geode.domain.turns import Hint, ToolResultsTurn, UserTurn
 
 Pending = TypeVar("Pending")
 

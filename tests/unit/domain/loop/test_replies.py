@@ -8,7 +8,6 @@ import pytest
 
 from geode.domain.choice import Auto, Named, NoTools, Required
 from geode.domain.content import Opaque, Text, ToolResult
-from geode.domain.conversation import ToolResultsTurn
 from geode.domain.loop.inputs import ModelReplied
 from geode.domain.loop.outcome import Answered, Exhausted, Failed, Refused
 from geode.domain.loop.replies import CUT, UNDER_NONE
@@ -16,6 +15,7 @@ from geode.domain.loop.state import State
 from geode.domain.loop.step import step
 from geode.domain.policy import Policy
 from geode.domain.reply import AdapterCallResult, Stop, Usage
+from geode.domain.turns import ToolResultsTurn
 from geode.domain.verdicts import Valid
 from tests.unit.domain.builders import (
     OWNER,

@@ -10,7 +10,7 @@ from geode.domain.approval import Approve, Grant, Later
 from geode.domain.budget import WRAP_UP_TEXT
 from geode.domain.choice import Auto, Named, NoTools
 from geode.domain.content import Text, ToolResult
-from geode.domain.conversation import Conversation, Hint, ToolResultsTurn
+from geode.domain.conversation import Conversation
 from geode.domain.errors import IllegalInput
 from geode.domain.failures import CallFailure, RetryHint
 from geode.domain.loop.actions import CallModel, Suspend, Wait
@@ -32,6 +32,7 @@ from geode.domain.policy import Policy
 from geode.domain.repair import INTERRUPTED
 from geode.domain.reply import Stop, Usage
 from geode.domain.retry import RetryPolicy
+from geode.domain.turns import Hint, ToolResultsTurn
 from geode.domain.verdicts import Valid
 from tests.unit.domain.builders import (
     OWNER,

@@ -1,0 +1,97 @@
+"""The turns that a conversation is made of, before any law is asked of them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any, Literal, TypeAlias
+
+from geode.domain.content import Image, Opaque, Owner, Text, ToolResult, ToolUseBlock
+from geode.domain.json_value import clean_text
+
+HintKind: TypeAlias = Literal["wrap_up"]
+# What encoders remember of a turn. It is no part of the value: not compared, not shown, not stored.
+Memo: TypeAlias = dict[Any, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Hint:
+    """Something geode tells the model: user text at the end of a turn, after all results."""
+
+    kind: HintKind
+    text: str
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "text", clean_text(self.text))
+
+
+@dataclass(frozen=True, slots=True)
+class UserTurn:
+    """What the user said."""
+
+    items: tuple[Text | Image, ...]
+    hints: tuple[Hint, ...] = ()
+    memo: Memo = field(default_factory=dict[Any, Any], init=False, repr=False, compare=False)
+
+    @property
+    def text(self) -> str:
+        return "\n".join(item.text for item in self.items if isinstance(item, Text))
+
+
+@dataclass(frozen=True, slots=True)
+class AssistantTurn:
+    """What the model said, called and thought, in the order received."""
+
+    items: tuple[Text | ToolUseBlock | Opaque, ...]
+    made_by: Owner | None = None
+    calls: tuple[ToolUseBlock, ...] = field(default=(), init=False, repr=False, compare=False)
+    memo: Memo = field(default_factory=dict[Any, Any], init=False, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "calls", tuple(item for item in self.items if isinstance(item, ToolUseBlock)))
+
+    @property
+    def text(self) -> str:
+        return "".join(item.text for item in self.items if isinstance(item, Text))
+
+
+@dataclass(frozen=True, slots=True)
+class ToolResultsTurn:
+    """The results of the turn before, in call order, then hints."""
+
+    results: tuple[ToolResult, ...]
+    hints: tuple[Hint, ...] = ()
+    memo: Memo = field(default_factory=dict[Any, Any], init=False, repr=False, compare=False)
+
+
+Turn: TypeAlias = UserTurn | AssistantTurn | ToolResultsTurn
+
+
+@dataclass(frozen=True, slots=True)
+class Repair:
+    """One thing that `Conversation.repaired` mended: what, in which turn of the input, of which call."""
+
+    kind: Literal["interrupted", "orphan_dropped", "duplicate_dropped", "reordered", "id_changed", "empty_dropped"]
+    turn: int
+    call_id: str = ""
+
+    def __str__(self) -> str:
+        return f"turn {self.turn}: {self.kind.replace('_', ' ')}{f' ({self.call_id})' if self.call_id else ''}"
+
+
+def visible(items: Sequence[Text | Image], hints: Sequence[Hint] = ()) -> tuple[Text | Image, ...]:
+    """What of `items`, then of `hints`, goes out: blank texts do not, for there are servers that refuse them."""
+    said = (*items, *(Text(hint.text) for hint in hints))
+    return tuple(part for part in said if not isinstance(part, Text) or part.text.strip())
+
+
+def says_nothing(turn: AssistantTurn) -> bool:
+    """Whether the turn holds neither a call, nor an opaque item, nor text that is more than blanks."""
+    return not any(not isinstance(item, Text) or item.text.strip() for item in turn.items)
+
+
+@dataclass(frozen=True, slots=True)
+class Transcript:
+    """A list of turns whose laws are not checked: what a store holds."""
+
+    turns: tuple[Turn, ...] = ()
