@@ -41,11 +41,15 @@ def geode_run(wire: str, tool: Tool, http: httpx2.AsyncClient) -> Run:
     provider = geode.Provider("bench", wire, base, "key", "openai")  # type: ignore[arg-type]
     look_up = geode.tool(tier="safe")(Tool.look_up).__get__(tool)
 
+    policy = geode.Policy(max_rounds=1_000, max_output_tokens=1024)
+    runtime = geode.Runtime(model=f"bench/{MODELS[wire]}", providers=[provider], tools=[look_up], http=http, policy=policy)
+    opened: list[geode.Runtime] = []
+
     async def run() -> str:
-        policy = geode.Policy(max_rounds=1_000, max_output_tokens=1024)
-        async with geode.session(
-            model=f"bench/{MODELS[wire]}", providers=[provider], tools=[look_up], http=http, policy=policy
-        ) as loop:
+        # Like the loops by hand, which have one SDK client for all their runs.
+        if not opened:
+            opened.append(await runtime.__aenter__())
+        async with runtime.session() as loop:
             outcome = await loop.run("go")
         assert isinstance(outcome, geode.Answered), outcome
         return outcome.text

@@ -174,9 +174,9 @@ class _Run:
         self.state = state
         self._announcer, self._call, self._stage = announcer, call, stage
         self._clock, self._journal = around.clock, around.journal
-        # The model call or the pause that is waited for.
-        self._awaited: asyncio.Task[Input] | None = None
-        self._stopping = False
+        # The task that waits for the model or for time to pass, while it does; and whether `stop` cut that short.
+        self._waiting: asyncio.Task[Any] | None = None
+        self._stopping = self._cut_short = False
 
     async def drive(self) -> Outcome:
         terms = self.state.terms
@@ -197,8 +197,8 @@ class _Run:
         """See AgenticLoop.stop. Waiting is cut short, for the model and for calls; what runs goes on until it has ended."""
         self._stopping = True
         self._stage.wake()
-        if self._awaited is not None:
-            self._awaited.cancel()
+        if self._waiting is not None and not self._cut_short:
+            self._cut_short = self._waiting.cancel()
 
     def _ended(self) -> Outcome | None:
         state = self.state
@@ -233,17 +233,24 @@ class _Run:
                 raise AssertionError("nothing is pending")
 
     async def _unless_stopped(self, work: Coroutine[Any, Any, Input]) -> Input | None:
-        """What `work` gives, done in a task of its own, so that only that is cancelled by stopping."""
-        task = self._awaited = asyncio.create_task(work)
+        """What `work` gives, or None when stopping cut it short.
+
+        Stopping cancels this task while it waits here, and that cancellation is taken back here: one
+        that somebody else asked for passes. A task for the work alone would cost two turns of the loop.
+        """
+        task = self._waiting = asyncio.current_task()
+        asked_before = 0 if task is None else task.cancelling()
         try:
-            await asyncio.wait((task,))
+            found = await work
+            if self._cut_short:
+                await asyncio.sleep(0)  # the work ended first: the cancellation arrives here
         except asyncio.CancelledError:
-            task.cancel()
-            await asyncio.gather(task, return_exceptions=True)
-            raise
+            if task is None or not self._cut_short or task.uncancel() > asked_before:
+                raise
+            return None
         finally:
-            self._awaited = None
-        return None if task.cancelled() and self._stopping else task.result()
+            self._waiting = None
+        return found
 
     async def _pause(self, seconds: float) -> Input:
         await self._clock.sleep(seconds)

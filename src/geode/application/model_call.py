@@ -81,9 +81,8 @@ class ModelCall:
             facts = replace(failure, after_output=failure.after_output or self._shown)
             return ModelFailed(self._clock.now(), facts, self._clock.jitter())
         reply = answer.unwrap()
-        if reply.calls:
-            reply = replace(reply, items=with_unique_ids(reply.items, call.round, state.closed.call_ids))
-        return await self._replied(reply)
+        items = with_unique_ids(reply.items, call.round, state.closed.call_ids)
+        return await self._replied(reply if items is reply.items else replace(reply, items=items))
 
     async def _within_deadline(self, request: AdapterCallRequest, call: CallModel) -> Result[AdapterCallResult, CallFailure]:
         self._shown = False

@@ -106,7 +106,8 @@ class ToolCallProcessor:
         if call.tool.tier.runs_alone and self._alive:
             # Such calls come one at a time: what is alive now was left behind at its deadline.
             return _not_started(call.block, self._alive)
-        await self._announcer.tell(events.ToolStarted, index=call.index, call=call.block)
+        if self._announcer.heard:
+            await self._announcer.tell(events.ToolStarted, index=call.index, call=call.block)
         call.started_at = self._clock.now()
         call.timer = asyncio.get_running_loop().call_later(call.deadline, self._overdue, call)
         try:

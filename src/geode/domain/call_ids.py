@@ -21,17 +21,17 @@ def with_unique_ids(items: tuple[Item, ...], round: int, taken: Collection[str])
     """`items` with every call's id present and unused: in this reply, and among those `taken` before.
 
     A missing id becomes one made of round and place, so the same reply always gets the same ids.
+    The very same tuple comes back when nothing had to be renamed.
     """
     used: set[str] = set()
-    named: list[Item] = []
+    renamed: dict[int, Item] = {}
     for place, item in enumerate(items):
         if isinstance(item, ToolUseBlock):
             id = _unused(item.id or f"{_MINTED}{round}_{place}", used, taken)
             used.add(id)
-            named.append(item if id == item.id else replace(item, id=id))
-        else:
-            named.append(item)
-    return tuple(named)
+            if id != item.id:
+                renamed[place] = replace(item, id=id)
+    return tuple(renamed.get(place, item) for place, item in enumerate(items)) if renamed else items
 
 
 def _unused(wanted: str, used: set[str], taken: Collection[str]) -> str:

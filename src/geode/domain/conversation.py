@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from dataclasses import InitVar, dataclass, field
+from typing import Any
 
 from geode.domain.codec import dumps, loads
 from geode.domain.content import ToolResult
@@ -21,17 +22,22 @@ from geode.domain.turns import AssistantTurn, Repair, ToolResultsTurn, Transcrip
 class Conversation:
     """An immutable list of turns that keeps the laws; Misuse when given one that does not.
 
-    Ids of calls are unique in the whole conversation, so every provider accepts its replay.
+    Ids of calls are unique in the whole conversation, so every provider accepts its replay. `memo` is
+    where encoders keep what they made of the turns, for conversations grown from this one to use; it
+    is no part of the value.
     """
 
     turns: tuple[Turn, ...] = ()
     repairs: tuple[Repair, ...] = field(default=(), compare=False)
     grown_from: InitVar[Conversation | None] = None
     call_ids: frozenset[str] = field(default=frozenset(), init=False, repr=False, compare=False)
+    memo: dict[str, Any] = field(default_factory=dict[str, Any], init=False, repr=False, compare=False)
 
     def __post_init__(self, grown_from: Conversation | None) -> None:
-        start = len(grown_from.turns) if grown_from else 0
-        seen = set(grown_from.call_ids) if grown_from else set[str]()
+        start, seen = 0, set[str]()
+        if grown_from is not None:
+            start, seen = len(grown_from.turns), set(grown_from.call_ids)
+            self.memo.update(grown_from.memo)
         for index in range(start, len(self.turns)):
             self._check(index, seen)
         if self.turns and isinstance(self.turns[-1], AssistantTurn) and self.turns[-1].calls:

@@ -18,6 +18,8 @@ MAX_DEPTH: Final = 100
 # Python writes no integer of more than 4300 digits.
 MAX_INTEGER_BITS: Final = 14_000
 
+_SHOWN: Final = 80
+
 _ENCODER = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"), allow_nan=False)
 
 
@@ -33,10 +35,28 @@ def clean_text(text: str) -> str:
     return text
 
 
-def clean_json(value: object, at: str = "", depth: int = 0) -> Any:
+def clean_json(value: object) -> Any:
     """A copy of `value` that is plain JSON. Raises ValueError naming the JSON pointer of what is not."""
+    try:
+        return _clean(value, 0)
+    except _Unclean as found:
+        place = "".join(f"/{pointer_part(step)}" for step in reversed(found.path))
+        shown = place if len(place) <= _SHOWN else f"{place[:_SHOWN]}…"
+        raise ValueError(f"{shown or '/'} {found.what}") from None
+
+
+class _Unclean(Exception):
+    """Something that is no JSON; `path` is filled on the way out, innermost step first."""
+
+    def __init__(self, what: str) -> None:
+        super().__init__(what)
+        self.what = what
+        self.path: list[str] = []
+
+
+def _clean(value: object, depth: int) -> Any:
     if depth > MAX_DEPTH:
-        raise ValueError(f"{at[:80]}… is nested deeper than {MAX_DEPTH} levels")
+        raise _Unclean(f"is nested deeper than {MAX_DEPTH} levels")
     match value:
         case str():
             return clean_text(value)
@@ -44,27 +64,41 @@ def clean_json(value: object, at: str = "", depth: int = 0) -> Any:
             return value
         case int():
             if value.bit_length() > MAX_INTEGER_BITS:
-                raise ValueError(f"{at or '/'} is an integer of more than {MAX_INTEGER_BITS} bits")
+                raise _Unclean(f"is an integer of more than {MAX_INTEGER_BITS} bits")
             return value
         case float():
             if not math.isfinite(value):
-                raise ValueError(f"{at or '/'} is {value}, which JSON cannot carry")
+                raise _Unclean(f"is {value}, which JSON cannot carry")
             return value
-        case Mapping():
-            return _clean_object(cast("Mapping[object, object]", value), at, depth)
+        case dict() | Mapping():
+            return _clean_object(cast("Mapping[object, object]", value), depth + 1)
         case list() | tuple():
-            items = cast("Sequence[object]", value)
-            return [clean_json(item, f"{at}/{index}", depth + 1) for index, item in enumerate(items)]
+            return _clean_list(cast("Sequence[object]", value), depth + 1)
         case _:
-            raise ValueError(f"{at or '/'} is of type {type(value).__name__}, which JSON cannot carry")
+            raise _Unclean(f"is of type {type(value).__name__}, which JSON cannot carry")
 
 
-def _clean_object(value: Mapping[object, object], at: str, depth: int) -> dict[str, Any]:
+def _clean_list(value: Sequence[object], depth: int) -> list[Any]:
+    cleaned: list[Any] = []
+    for index, item in enumerate(value):
+        try:
+            cleaned.append(_clean(item, depth))
+        except _Unclean as found:
+            found.path.append(str(index))
+            raise
+    return cleaned
+
+
+def _clean_object(value: Mapping[object, object], depth: int) -> dict[str, Any]:
     cleaned: dict[str, Any] = {}
     for key, item in value.items():
         if not isinstance(key, str):
-            raise ValueError(f"{at or '/'} has the key {key!r}; keys must be strings")
-        cleaned[clean_text(key)] = clean_json(item, f"{at}/{pointer_part(key)}", depth + 1)
+            raise _Unclean(f"has the key {key!r}; keys must be strings")
+        try:
+            cleaned[clean_text(key)] = _clean(item, depth)
+        except _Unclean as found:
+            found.path.append(key)
+            raise
     return cleaned
 
 

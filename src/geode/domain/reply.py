@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from decimal import Decimal
 from enum import Enum
 from typing import Any, TypeAlias
@@ -72,11 +72,11 @@ class AdapterCallResult:
     refusal: Mapping[str, Any] | None = None
     route: str = ""
     request_id: str = ""
+    calls: tuple[ToolUseBlock, ...] = field(default=(), init=False, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "calls", tuple(item for item in self.items if isinstance(item, ToolUseBlock)))
 
     @property
     def text(self) -> str:
         return "".join(item.text for item in self.items if isinstance(item, Text))
-
-    @property
-    def calls(self) -> tuple[ToolUseBlock, ...]:
-        return tuple(item for item in self.items if isinstance(item, ToolUseBlock))

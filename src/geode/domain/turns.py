@@ -4,14 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Any, Literal, TypeAlias
+from typing import Literal, TypeAlias
 
 from geode.domain.content import Image, Opaque, Owner, Text, ToolResult, ToolUseBlock
 from geode.domain.json_value import clean_text
 
 HintKind: TypeAlias = Literal["wrap_up"]
-# What encoders remember of a turn. It is no part of the value: not compared, not shown, not stored.
-Memo: TypeAlias = dict[Any, Any]
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,7 +29,6 @@ class UserTurn:
 
     items: tuple[Text | Image, ...]
     hints: tuple[Hint, ...] = ()
-    memo: Memo = field(default_factory=dict[Any, Any], init=False, repr=False, compare=False)
 
     @property
     def text(self) -> str:
@@ -45,7 +42,6 @@ class AssistantTurn:
     items: tuple[Text | ToolUseBlock | Opaque, ...]
     made_by: Owner | None = None
     calls: tuple[ToolUseBlock, ...] = field(default=(), init=False, repr=False, compare=False)
-    memo: Memo = field(default_factory=dict[Any, Any], init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "calls", tuple(item for item in self.items if isinstance(item, ToolUseBlock)))
@@ -61,7 +57,6 @@ class ToolResultsTurn:
 
     results: tuple[ToolResult, ...]
     hints: tuple[Hint, ...] = ()
-    memo: Memo = field(default_factory=dict[Any, Any], init=False, repr=False, compare=False)
 
 
 Turn: TypeAlias = UserTurn | AssistantTurn | ToolResultsTurn

@@ -98,10 +98,10 @@ def test_sets_are_written_in_order() -> None:
 
 
 def test_what_encoders_remember_is_not_stored() -> None:
-    turn = user()
-    turn.memo["wire"] = b"bytes"
-    assert "memo" not in dumps(turn)
-    assert "call_ids" not in dumps(Conversation((assistant(call("a")), results("a"))))
+    talk = Conversation((assistant(call("a")), results("a")))
+    talk.memo["wire"] = b"bytes"
+    assert "memo" not in dumps(talk)
+    assert "call_ids" not in dumps(talk)
 
 
 def test_open_json_is_kept_as_it_is() -> None:

@@ -151,12 +151,16 @@ def test_texts_of_turns() -> None:
     assert Hint("wrap_up", "a\ud800").text == "a\ufffd"
 
 
-def test_memos_are_no_part_of_a_turn() -> None:
-    for one, other in ((user(), user()), (assistant("a"), assistant("a")), (results("a"), results("a"))):
-        one.memo["key"] = b"bytes"
-        assert one == other
-        assert "memo" not in repr(one)
-        assert other.memo == {}
+def test_a_memo_is_no_part_of_a_conversation_and_is_handed_to_what_grows_from_it() -> None:
+    one, other = Conversation((user(),)), Conversation((user(),))
+    one.memo["key"] = b"bytes"
+    assert one == other
+    assert "memo" not in repr(one)
+    assert other.memo == {}
+    grown = one.grown(assistant("a"))
+    assert grown.memo == {"key": b"bytes"}
+    grown.memo["key"] = b"more"
+    assert one.memo == {"key": b"bytes"}
 
 
 def test_stored_and_loaded() -> None:

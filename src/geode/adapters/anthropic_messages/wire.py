@@ -51,7 +51,7 @@ class MessagesWire:
 
     def encode(self, request: AdapterCallRequest, owner: Owner) -> bytes:
         """The body of the request, the history from kept segments."""
-        return joined(_head(request), "messages", _messages(segments(request.turns, owner, "messages", encode_turn)))
+        return joined(_head(request), "messages", _messages(segments(request.conversation, owner, "messages", encode_turn)))
 
     def decode(self, body: Body, owner: Owner) -> Result[AdapterCallResult, CallFailure]:
         """The neutral reply in a message object; a failure for anything else."""
@@ -129,7 +129,7 @@ def encode_turn(turn: Turn, place: Place) -> Segment:
         case UserTurn():
             return _message("user", listed(map(_part, visible(turn.items, turn.hints))))
         case AssistantTurn():
-            return _message("assistant", b",".join(_assistant_blocks(turn, place)))
+            return _message("assistant", listed(_assistant_blocks(turn, place)))
         case ToolResultsTurn():
             results = [_result(result, id) for result, id in zip(turn.results, place.ids(), strict=True)]
             # An error result takes text alone, so its pictures follow all results.
@@ -147,16 +147,15 @@ def _part(part: Text | Image) -> dict[str, Any]:
     return {"type": "text", "text": part.text}
 
 
-def _assistant_blocks(turn: AssistantTurn, place: Place) -> Iterator[bytes]:
+def _assistant_blocks(turn: AssistantTurn, place: Place) -> Iterator[dict[str, Any] | bytes]:
     ids = iter(place.ids())
     for item in turn.items:
         match item:
             case Text(text=text):
                 if text.strip():
-                    yield dump_bytes({"type": "text", "text": text})
+                    yield {"type": "text", "text": text}
             case ToolUseBlock():
-                name = sent_name(item.name)
-                yield dump_bytes({"type": "tool_use", "id": next(ids), "name": name, "input": sent_input(item)})
+                yield {"type": "tool_use", "id": next(ids), "name": sent_name(item.name), "input": sent_input(item)}
             case Opaque():
                 if item.owner == place.owner:
                     yield item.json_text.encode()

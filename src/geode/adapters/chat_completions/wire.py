@@ -54,7 +54,7 @@ class ChatWire:
     def encode(self, request: AdapterCallRequest, owner: Owner) -> bytes:
         """The body of the request, the history from kept segments."""
         system = [{"role": "system", "content": request.system}] if request.system.strip() else []
-        history = segments(request.turns, owner, f"chat:{self.dialect.name}", encode_turn)
+        history = segments(request.conversation, owner, f"chat:{self.dialect.name}", encode_turn)
         return joined(_head(request, self.dialect), "messages", [listed(system), *history])
 
     def decode(self, body: Body, owner: Owner) -> Result[AdapterCallResult, CallFailure]:

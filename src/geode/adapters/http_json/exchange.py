@@ -7,6 +7,7 @@ import contextlib
 from collections.abc import AsyncGenerator, AsyncIterator, Callable, Mapping
 from contextlib import aclosing
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any, Final, Protocol
 
 import httpx2
@@ -168,5 +169,6 @@ async def _close(chunks: AsyncIterator[bytes]) -> None:
         await chunks.aclose()
 
 
+@lru_cache(maxsize=64)
 def _timeout(seconds: float) -> httpx2.Timeout:
     return httpx2.Timeout(seconds, connect=min(seconds, _CONNECT_SECONDS))

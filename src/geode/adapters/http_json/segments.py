@@ -1,7 +1,8 @@
-"""Encoding each turn once: what was encoded stays with the turn and is joined into the next body.
+"""Encoding each turn once: what was encoded stays with the conversation, and with whatever grows from it.
 
-A segment depends on the turn, on the place of its calls, on who made it and on who gets it, and on
-nothing else; so it can be kept. What depends on neighbours is done by the wire when it joins.
+A segment depends on the turn, on its place, on the turn before it, and on who gets it. A conversation
+only grows, so what was encoded of its beginning holds for it; after a change of provider, or of the
+conversation itself, everything is encoded anew.
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ from typing import Any, TypeVar
 
 from geode.domain.call_ids import sent_id
 from geode.domain.content import Owner, ToolUseBlock
+from geode.domain.conversation import Conversation
 from geode.domain.json_value import dump_bytes
 from geode.domain.tools import ToolSpec
 from geode.domain.turns import AssistantTurn, Turn
@@ -36,25 +38,26 @@ class Place:
         return tuple(sent_id(call, self.turn, place, own=self.own) for place, call in enumerate(self.calls))
 
 
-def segments(turns: Sequence[Turn], owner: Owner, wire: str, encode: Callable[[Turn, Place], Segment]) -> list[Segment]:
-    """Each turn encoded for `owner` on `wire` (a name for everything else the encoding depends on).
-
-    What a turn keeps is used again only beside the same calls at the same place.
-    """
+def segments(
+    conversation: Conversation, owner: Owner, wire: str, encode: Callable[[Turn, Place], Segment]
+) -> tuple[Segment, ...]:
+    """Each turn encoded for `owner` on `wire` (a name for everything else the encoding depends on)."""
     key = f"{wire} {owner.adapter} {owner.model}"
-    encoded: list[Segment] = []
-    caller: AssistantTurn | None = None
-    calls: tuple[ToolUseBlock, ...] = ()
-    at = 0
-    for index, turn in enumerate(turns):
-        if isinstance(turn, AssistantTurn):
-            caller, calls, at = turn, turn.calls, index
-        kept = turn.memo.get(key)
-        if kept is None or kept[0] is not calls or kept[1] != at:
-            own = caller is not None and caller.made_by is not None and caller.made_by.adapter == owner.adapter
-            kept = turn.memo[key] = (calls, at, encode(turn, Place(owner, at, own, calls)))
-        encoded.append(kept[2])
+    kept: tuple[Segment, ...] = conversation.memo.get(key, ())
+    turns = conversation.turns
+    new = [encode(turns[index], _place(turns, index, owner)) for index in range(len(kept), len(turns))]
+    encoded = conversation.memo[key] = (*kept, *new)
     return encoded
+
+
+def _place(turns: Sequence[Turn], index: int, owner: Owner) -> Place:
+    """Results stand right after the turn that called for them; that is a law of the conversation."""
+    for at in (index, index - 1):
+        caller = turns[at] if at >= 0 else None
+        if isinstance(caller, AssistantTurn):
+            own = caller.made_by is not None and caller.made_by.adapter == owner.adapter
+            return Place(owner, at, own, caller.calls)
+    return Place(owner, index, False, ())
 
 
 def joined(head: Iterable[tuple[str, bytes]], key: str, items: Iterable[bytes]) -> bytes:
@@ -73,8 +76,11 @@ def joined(head: Iterable[tuple[str, bytes]], key: str, items: Iterable[bytes]) 
 
 
 def listed(items: Iterable[Any]) -> bytes:
-    """JSON values, joined by commas, without the brackets of a list."""
-    return b",".join(dump_bytes(item) for item in items)
+    """JSON values, joined by commas, without the brackets of a list; bytes among them are encoded already."""
+    values = list(items)
+    if any(isinstance(value, bytes) for value in values):
+        return b",".join(value if isinstance(value, bytes) else dump_bytes(value) for value in values)
+    return dump_bytes(values)[1:-1]
 
 
 def tool_list(tools: Sequence[ToolSpec], wire: str, definition: Callable[[ToolSpec], Any]) -> bytes:

@@ -45,7 +45,7 @@ class ResponsesWire:
 
     def encode(self, request: AdapterCallRequest, owner: Owner) -> bytes:
         """The body of the request, the history from kept segments."""
-        return joined(_head(request), "input", segments(request.turns, owner, "responses", encode_turn))
+        return joined(_head(request), "input", segments(request.conversation, owner, "responses", encode_turn))
 
     def decode(self, body: Body, owner: Owner) -> Result[AdapterCallResult, CallFailure]:
         """The neutral reply in a response object; a failure for anything else, a failed response included."""
@@ -126,7 +126,7 @@ def encode_turn(turn: Turn, place: Place) -> bytes:
         case UserTurn():
             return listed(_user(map(_part, visible(turn.items, turn.hints))))
         case AssistantTurn():
-            return b",".join(_assistant(turn, place))
+            return listed(_assistant(turn, place))
         case ToolResultsTurn():
             results = [_output(result, id) for result, id in zip(turn.results, place.ids(), strict=True)]
             return listed([*results, *_user(map(_part, visible((), turn.hints)))])
@@ -143,22 +143,22 @@ def _part(part: Text | Image) -> dict[str, Any]:
     return {"type": "input_text", "text": part.text}
 
 
-def _assistant(turn: AssistantTurn, place: Place) -> list[bytes]:
+def _assistant(turn: AssistantTurn, place: Place) -> list[dict[str, Any] | bytes]:
     """Items in their order, without item ids of messages and calls: the server keeps none of them.
 
     Reasoning is taken back only before the item it led to, so what led to nothing stays behind.
     """
-    ids, sent, end = iter(place.ids()), list[bytes](), 0
+    ids, sent, end = iter(place.ids()), list[dict[str, Any] | bytes](), 0
     for item in turn.items:
         match item:
             case Text(text=text):
                 if not text.strip():
                     continue
                 content = [{"type": "output_text", "text": text}]
-                sent.append(dump_bytes({"type": "message", "role": "assistant", "content": content}))
+                sent.append({"type": "message", "role": "assistant", "content": content})
             case ToolUseBlock():
                 call = {"type": "function_call", "call_id": next(ids), "name": sent_name(item.name)}
-                sent.append(dump_bytes({**call, "arguments": sent_text(item)}))
+                sent.append({**call, "arguments": sent_text(item)})
             case Opaque():
                 if item.owner != place.owner:
                     continue

@@ -64,12 +64,12 @@ def begin(
 
 def step(state: State, input: Input) -> State:
     """The state after `input`. IllegalInput, and nothing changed, for one that the pending action does not allow."""
+    if isinstance(input, ModelReplied):
+        return _replied(state, input)
     if isinstance(input, ToolFinished):
         return _tool_finished(state, input)
     now = replace(state, now=max(state.now, input.at))
     match input:
-        case ModelReplied():
-            return _replied(now, input)
         case ModelFailed():
             return _failed(now, input)
         case CallRefused():
@@ -109,7 +109,8 @@ def _replied(state: State, input: ModelReplied) -> State:
         usage=state.counters.usage + input.reply.usage,
         last_usage=input.reply.usage,
     )
-    judged = judge_reply(replace(state, counters=spent), call, input.reply, input.verdicts)
+    now = replace(state, now=max(state.now, input.at), counters=spent)
+    judged = judge_reply(now, call, input.reply, input.verdicts)
     return advance(judged) if judged.open is not None else judged
 
 
@@ -192,7 +193,9 @@ def _tool_finished(state: State, input: ToolFinished) -> State:
     running = tuple(id for id in stage.start if id != found.call_id)
     # While others of the stage run, a result lets nothing new start.
     pending = RunStage(running, stage.ask, stage.timeout_seconds)
-    after = replace(state, now=max(state.now, input.at), open=open, pending=pending)
+    now = max(state.now, input.at)
+    # Written out, since this is done for every call: `replace` would cost as much as all the rest.
+    after = State(state.terms, state.closed, now, pending, open, state.counters, state.grants, state.stopping)
     return after if running else advance(after)
 
 
