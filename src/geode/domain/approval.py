@@ -7,7 +7,8 @@ from dataclasses import dataclass
 from typing import Any, Literal, TypeAlias
 
 from geode.domain.content import ToolUseBlock
-from geode.domain.json_value import same_json
+from geode.domain.errors import Misuse
+from geode.domain.json_value import clean_json, clean_text, same_json
 from geode.domain.tiers import SafetyTier
 
 
@@ -16,11 +17,29 @@ class Approve:
     """Run it; with `input`, run it with these arguments instead.
 
     `always="tool"` allows every later call of the tool in this run, `always="arguments"` those with
-    equal arguments.
+    equal arguments. Misuse for anything else; `input` is copied.
     """
 
     input: Mapping[str, Any] | None = None
     always: Literal["tool", "arguments"] | None = None
+
+    def __post_init__(self) -> None:
+        if self.always not in (None, "tool", "arguments"):
+            raise Misuse("answer-type", f'Approve(always=…) takes "tool" or "arguments", got {self.always!r}')
+        object.__setattr__(self, "input", _edited(self.input))
+
+
+def _edited(arguments: object) -> dict[str, Any] | None:
+    """A copy of what a person put in, so that what is checked is what runs."""
+    if arguments is None:
+        return None
+    if not isinstance(arguments, Mapping):
+        raise Misuse("answer-type", f"Approve(input=…) takes an object of arguments, got {type(arguments).__name__}")
+    try:
+        copied: dict[str, Any] = clean_json(arguments)
+    except ValueError as error:
+        raise Misuse("answer-type", f"Approve(input=…) is not JSON: {error}") from None
+    return copied
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,6 +47,11 @@ class Deny:
     """Do not run it; the model is told `why`."""
 
     why: str = "the operator denied this call"
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.why, str):
+            raise Misuse("answer-type", f"Deny(…) takes a text for the model, got {type(self.why).__name__}")
+        object.__setattr__(self, "why", clean_text(self.why))
 
 
 @dataclass(frozen=True, slots=True)

@@ -44,10 +44,11 @@ def _unused(wanted: str, used: set[str], taken: Collection[str]) -> str:
 def sent_id(call: ToolUseBlock, turn: int, place: int, *, own: bool) -> str:
     """The id under which a call and its result go out.
 
-    A provider gets its own ids back. An id that another provider made, or that does not fit the
-    alphabet of the wires, goes out as one made of the turn's and the call's place.
+    A provider gets its own ids back. An id that another provider made, that does not fit the alphabet
+    of the wires, or that looks like one of geode's, goes out as one made of the turn's and the call's
+    place: so no two calls ever share one.
     """
-    if own and _FITS.fullmatch(call.id):
+    if own and _FITS.fullmatch(call.id) and not call.id.startswith(_MINTED):
         return call.id
     return f"{_MINTED}t{turn}_{place}"
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import base64
 import json
+import math
 from collections.abc import Callable, Mapping
 from collections.abc import Set as AbstractSet
 from dataclasses import fields, is_dataclass
@@ -18,7 +19,7 @@ from enum import Enum
 from typing import Any, Final, Literal, TypeVar, Union, cast, get_args, get_origin, get_type_hints
 
 from geode.domain.errors import CodecError, GeodeError
-from geode.domain.json_value import dump_json
+from geode.domain.json_value import clean_json, clean_text, dump_json
 
 FORMAT: Final = 1
 _TAG: Final = "$"
@@ -89,7 +90,7 @@ def _reader(kind: Any) -> Read:
 def _new_reader(kind: Any) -> Read:
     origin, args = get_origin(kind), get_args(kind)
     if kind is Any:
-        return lambda raw, _at: raw
+        return _open_reader
     if origin in _UNIONS:
         return _union_reader(args)
     if origin is Literal:
@@ -117,8 +118,22 @@ def _class_reader(kind: type) -> Read:
     if kind is Decimal:
         return _guarded(Decimal, kind)
     if kind is float:
-        return _plain_reader((int, float), float)
-    return _plain_reader((kind,), None)
+        return _plain_reader((int, float), _finite)
+    return _plain_reader((kind,), clean_text if kind is str else None)
+
+
+def _open_reader(raw: Any, at: str) -> Any:
+    """Open JSON, under the law that holds for whatever enters the domain."""
+    try:
+        return clean_json(raw)
+    except ValueError as error:
+        raise CodecError(f"{at}{error}") from None
+
+
+def _finite(number: float) -> float:
+    if not math.isfinite(number):
+        raise CodecError(f"{number} is no number that can be stored")
+    return float(number)
 
 
 def _plain_reader(accepted: tuple[type, ...], convert: Callable[[Any], Any] | None) -> Read:

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import json
 from base64 import b64encode
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Literal, TypeAlias
 
+from geode.domain.errors import Misuse
 from geode.domain.json_value import clean_text
 
 ImageType: TypeAlias = Literal["image/png", "image/jpeg", "image/gif", "image/webp"]
@@ -57,6 +59,12 @@ class Opaque:
     owner: Owner
     kind: str
     json_text: str
+
+    def __post_init__(self) -> None:
+        try:
+            json.loads(self.json_text)
+        except (ValueError, RecursionError):
+            raise Misuse("opaque-json", f"an opaque item of kind {self.kind!r} holds text that is no JSON") from None
 
 
 @dataclass(frozen=True, slots=True)

@@ -30,6 +30,7 @@ MISUSE_IDS: Final[Mapping[str, str]] = {
     "one-run": "A session runs one run at a time; a `Runtime` lends a session to each.",
     "open-round": "A conversation was built whose last calls have no results; `Conversation.repaired` mends it.",
     "option-alone": "An option of the command line says nothing without another one, which the message names.",
+    "opaque-json": "An opaque item of a turn holds text that is no JSON; it could never be sent back.",
     "other-loop": "A `Runtime` belongs to the event loop that it was opened in; make one for each.",
     "policy-type": "`policy=` takes a `Policy`.",
     "policy-value": "A limit is out of its range.",

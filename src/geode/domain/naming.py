@@ -8,12 +8,15 @@ from typing import Final
 from geode.domain.errors import Misuse
 
 _SHOWN: Final = 3
+# Names are short; what a model made up may be a megabyte.
+_COMPARED: Final = 100
 _MIN_LIKENESS: Final = 0.4
 
 
 def closest(name: str, known: Iterable[str]) -> tuple[str, ...]:
     """At most three of `known` that look like `name`, best first; equal looks in alphabetical order."""
-    scored = sorted((-_likeness(name.lower(), other.lower()), other) for other in set(known))
+    wanted = name[:_COMPARED].lower()
+    scored = sorted((-_likeness(wanted, other[:_COMPARED].lower()), other) for other in set(known))
     return tuple(other for score, other in scored[:_SHOWN] if -score >= _MIN_LIKENESS)
 
 

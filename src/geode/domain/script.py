@@ -11,9 +11,11 @@ step says what happens, never how it looks on a wire.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import Any, Final, Literal, TypeAlias, cast
+from typing import Any, Literal, NoReturn, TypeAlias
+
+from geode.domain.errors import Misuse
 
 ReplyStop: TypeAlias = Literal["end", "tool_calls", "max_tokens", "refusal", "pause", "context_exceeded", "content_filter"]
 DropPoint: TypeAlias = Literal["connect", "headers", "before_output", "after_output", "before_end"]
@@ -104,27 +106,27 @@ Script: TypeAlias = tuple[Step, ...]
 
 def says(text: str) -> Reply:
     """The model says `text`; alone, that ends a run."""
-    return Reply((Said(text),))
+    return Reply((Said(_text("says", text)),))
 
 
 def thinks(text: str, signature: str = "sig") -> Reply:
     """The model reasons, with a signature that must come back byte for byte."""
-    return Reply((Thought(text, signature),))
+    return Reply((Thought(_text("thinks", text), _text("thinks(signature=…)", signature)),))
 
 
 def calls(*wanted: tuple[str, Mapping[str, Any] | str | None] | Called) -> Reply:
     """The model calls tools: `calls(("read", {"path": "a"}), Called("read", "{broken", id=""))`."""
-    return Reply(tuple(one if isinstance(one, Called) else Called(one[0], one[1]) for one in wanted))
+    return Reply(tuple(one if isinstance(one, Called) else _called(one) for one in wanted))
 
 
 def refuses(text: str = "", category: str = "general_harms") -> Reply:
     """The model declines; a refusal beats any call beside it."""
-    return Reply((Said(text),) if text else (), stop="refusal", refusal_category=category)
+    return Reply((Said(text),) if _text("refuses", text) else (), stop="refusal", refusal_category=category)
 
 
 def pauses(text: str) -> Reply:
     """The provider pauses a long turn that has to be sent back as it is."""
-    return Reply((Said(text),), stop="pause")
+    return Reply((Said(_text("pauses", text)),), stop="pause")
 
 
 def cut(reply: Reply) -> Reply:
@@ -141,6 +143,8 @@ def fails(
     retry_after: float | str | None = None,
 ) -> Fails:
     """The server answers with `status`; `retry_after` is sent as the header of that name."""
+    if not is_status(status):
+        _refuse(f"fails takes a status of HTTP (100 to 599), got {status!r}")
     headers = () if retry_after is None else (("retry-after", str(retry_after)),)
     return Fails(status, body, code, message, headers)
 
@@ -160,72 +164,37 @@ def malformed(kind: MalformedKind = "html") -> Malformed:
     return Malformed(kind)
 
 
-# ---- the same as JSON, for files and command lines ---------------------------------------------
-
-STEP_WORDS: Final = ("says", "thinks", "calls", "refuses", "pauses", "cut", "fails", "hangs", "drops", "malformed")
-
-_DETAILS: Final = ("category", "code", "message", "retry_after", "body", "input_tokens", "output_tokens")
+def is_status(value: object) -> bool:
+    return isinstance(value, int) and not isinstance(value, bool) and 100 <= value <= 599
 
 
-def script_from_json(steps: Sequence[Any]) -> Script:
-    """Read a script written as JSON: `[{"says": "hi"}, {"calls": [["read", {"path": "a"}]]}, {"fails": 529}]`.
-
-    Keys of one object are joined into one reply (`{"thinks": …, "says": …, "calls": …, "cut": true}`).
-    Raises ValueError that names the step's number and the accepted words.
-    """
-    return tuple(_step_from_json(number, step) for number, step in enumerate(steps, 1))
-
-
-def _step_from_json(number: int, step: Any) -> Step:
-    if not isinstance(step, Mapping) or not step:
-        raise ValueError(f"script step {number} must be an object with one of: {', '.join(STEP_WORDS)}")
-    words = cast("Mapping[str, Any]", step)
-    unknown = sorted(
-        set(words) - {*STEP_WORDS, "category", "code", "message", "retry_after", "body", "input_tokens", "output_tokens"}
-    )
-    if unknown:
-        raise ValueError(f"script step {number} has unknown {', '.join(unknown)}; accepted: {', '.join(STEP_WORDS)}")
-    if "fails" in words:
-        status = words["fails"]
-        if not isinstance(status, int) or isinstance(status, bool):
-            raise ValueError(f"script step {number}: fails takes a status number, got {status!r}")
-        return fails(
-            status,
-            words.get("body"),
-            code=words.get("code"),
-            message=words.get("message", "scripted failure"),
-            retry_after=words.get("retry_after"),
-        )
-    if "hangs" in words:
-        return hangs()
-    if "drops" in words:
-        return drops(words["drops"])
-    if "malformed" in words:
-        return malformed(words["malformed"])
-    return _reply_from_json(number, words)
+def step_problem(step: object) -> str:
+    """Why `step` is no step of a script, with the way out; "" for a step."""
+    if isinstance(step, Reply | Fails | Hangs | Drops | Malformed):
+        return ""
+    if isinstance(step, str):
+        return f"a step is no text: says({step[:40]!r})"
+    if isinstance(step, list | tuple):
+        return "steps are given one by one, not as a list: ScriptedModel(*steps)"
+    if callable(step):
+        name = getattr(step, "__name__", "…")
+        return f"{name} is no step, {name}(…) is one"
+    return f"a step is made by says(…), calls(…), fails(…), …; got {type(step).__name__}"
 
 
-def _reply_from_json(number: int, words: Mapping[str, Any]) -> Reply:
-    reply = Reply()
-    if "thinks" in words:
-        reply += thinks(words["thinks"])
-    if "says" in words:
-        reply += says(words["says"])
-    if "calls" in words:
-        try:
-            reply += calls(*(Called(*one) for one in words["calls"]))
-        except TypeError as error:
-            raise ValueError(
-                f"script step {number}: calls takes a list of [name, arguments] or [name, arguments, id]"
-            ) from error
-    if "refuses" in words:
-        reply += refuses(words["refuses"], words.get("category", "general_harms"))
-    if "pauses" in words:
-        reply += pauses(words["pauses"])
-    if words.get("cut"):
-        reply = cut(reply)
-    return replace(
-        reply,
-        input_tokens=words.get("input_tokens", reply.input_tokens),
-        output_tokens=words.get("output_tokens", reply.output_tokens),
-    )
+def _text(what: str, text: object) -> str:
+    if not isinstance(text, str):
+        _refuse(f"{what} takes a text, got {type(text).__name__}")
+    return text
+
+
+def _called(pair: object) -> Called:
+    match pair:
+        case (str(name), Mapping() | str() | None as arguments):
+            return Called(name, arguments)
+        case _:
+            return _refuse(f'calls takes pairs of a name and arguments: calls(("read", {{"path": "a"}})); got {pair!r:.80}')
+
+
+def _refuse(message: str) -> NoReturn:
+    raise Misuse("script-step", message)

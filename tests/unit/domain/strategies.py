@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib
 import inspect
+import json
 import pkgutil
 from collections.abc import Mapping
 from dataclasses import fields, is_dataclass
@@ -16,7 +17,7 @@ from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
 from hypothesis import strategies as st
 
 import geode.domain
-from geode.domain.content import Opaque, Text, ToolResult, ToolUseBlock
+from geode.domain.content import Opaque, Owner, Text, ToolResult, ToolUseBlock
 from geode.domain.conversation import Conversation
 from geode.domain.policy import Policy
 from geode.domain.retry import RetryPolicy
@@ -107,6 +108,8 @@ def values_of(kind: Any) -> Values:
     """Values that fit the annotation `kind`."""
     if kind in _PLAIN:
         return _PLAIN[kind]
+    if kind is Opaque:
+        return st.builds(Opaque, values_of(Owner), st.text(max_size=8), values_of(Any).map(json.dumps))
     origin, args = get_origin(kind), get_args(kind)
     if origin in (Union, UnionType):
         return st.one_of([values_of(member) for member in args])

@@ -85,3 +85,10 @@ def test_an_id_of_another_provider_is_rewritten_by_place(id: str) -> None:
 )
 def test_a_name_that_was_made_up_goes_out_in_the_alphabet_of_the_wires(name: str, sent: str) -> None:
     assert sent_name(name) == sent
+
+
+def test_an_id_that_looks_like_a_made_one_is_made_anew_so_that_no_two_calls_share_one() -> None:
+    taken = ToolUseBlock("call_gt1_1", "read", {})
+    unfit = ToolUseBlock("no id at all", "read", {})
+    sent = [sent_id(call, 1, place, own=True) for place, call in enumerate((taken, unfit))]
+    assert sent == ["call_gt1_0", "call_gt1_1"]

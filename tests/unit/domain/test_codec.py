@@ -308,3 +308,22 @@ def test_one_change_anywhere_is_read_or_refused_but_never_crashes(data: st.DataO
     # Any other exception fails the test.
     with suppress(CodecError):
         assert isinstance(loads(Transcript, json.dumps(root)), Transcript)
+
+
+@pytest.mark.parametrize("number", ["NaN", "Infinity", "1e400"])
+def test_what_is_no_json_does_not_come_back(number: str) -> None:
+    stored = dumps(Conversation((assistant(call("a")), results("a"))))
+    with pytest.raises(CodecError, match="which JSON cannot carry"):
+        loads(Conversation, stored.replace('"input":{}', f'"input":{{"x":[{number}]}}'))
+
+
+def test_lone_surrogates_are_replaced_when_a_value_comes_back() -> None:
+    stored = dumps(Conversation((assistant(call("a")), results("a"))))
+    back = loads(
+        Conversation,
+        stored.replace('"input":{}', '"input":{"x":"\\ud800"}')
+        .replace('"id":"a"', '"id":"a\\ud800"')
+        .replace('"call_id":"a"', '"call_id":"a\\ud800"'),
+    )
+    (one,) = back.call_ids
+    assert one == "a\ufffd"

@@ -65,6 +65,13 @@ class Waited:
 
 
 @dataclass(frozen=True, slots=True)
+class TimePassed:
+    """The run's time is used up while calls run or a person is asked."""
+
+    at: float
+
+
+@dataclass(frozen=True, slots=True)
 class StopRequested:
     """The caller wants the run to end: what runs may finish, nothing new starts."""
 
@@ -78,4 +85,6 @@ class Interrupted:
     at: float
 
 
-Input: TypeAlias = ModelReplied | ModelFailed | CallRefused | Decided | ToolFinished | Waited | StopRequested | Interrupted
+Input: TypeAlias = (
+    ModelReplied | ModelFailed | CallRefused | Decided | ToolFinished | Waited | TimePassed | StopRequested | Interrupted
+)

@@ -6,7 +6,7 @@ from collections.abc import Collection, Mapping
 from dataclasses import replace
 
 from geode.domain.content import Owner, result
-from geode.domain.errors import Misuse
+from geode.domain.errors import CodecError, Misuse
 from geode.domain.loop.actions import Suspend
 from geode.domain.loop.state import State
 from geode.domain.loop.step import advance
@@ -25,6 +25,8 @@ def taken_up(state: State, owner: Owner, tools: Mapping[str, ToolFacts], now: fl
     changed = {name for name, facts in state.terms.tools.items() if tools.get(name) != facts}
     round = state.round
     names = {call.id: call.name for call in round.turn.calls}
+    if not {*round.results, *round.decisions} <= names.keys():
+        raise CodecError("the snapshot is damaged: its open round has results or answers for calls that are not in it")
     gone = {id: result(id, "failed", f"the tool {names[id]} is no longer there") for id in names if names[id] not in tools}
     terms = replace(state.terms, owner=owner, tools=tools, started_at=state.terms.started_at + max(0.0, now - state.now))
     asked_again = {call.id for call in round.postponed if call.id not in answered}

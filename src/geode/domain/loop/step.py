@@ -24,6 +24,7 @@ from geode.domain.loop.inputs import (
     ModelFailed,
     ModelReplied,
     StopRequested,
+    TimePassed,
     ToolFinished,
     Waited,
 )
@@ -79,6 +80,8 @@ def step(state: State, input: Input) -> State:
             return next_call(now, _pending(now, Wait).call)
         case Decided():
             return _decided(now, input)
+        case TimePassed():
+            return _out_of_time(now)
         case StopRequested():
             return _stop(now)
         case Interrupted():
@@ -220,6 +223,14 @@ def advance(state: State) -> State:
     current = state.pending if isinstance(state.pending, RunStage) else RunStage((), ())
     stage = next_stage(state.round, state.terms.tools, state.grants, remaining, current)
     return _close(state) if stage is None else replace(state, pending=stage)
+
+
+def _out_of_time(state: State) -> State:
+    """Questions are withdrawn and nothing new starts; what runs keeps its own deadline."""
+    remaining = state.remaining_seconds
+    if not isinstance(state.pending, RunStage) or remaining is None or remaining > 0:
+        raise IllegalInput("no stage is pending whose time is up")
+    return advance(state)
 
 
 def _running(state: State) -> tuple[str, ...]:

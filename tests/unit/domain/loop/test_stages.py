@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import itertools
+import json
+from collections.abc import Callable
+from typing import Any, cast
 
 import pytest
 
 from geode.domain.approval import Approve, Deny, Grant, Later
 from geode.domain.content import Text, ToolResult, ToolUseBlock
-from geode.domain.errors import IllegalInput
+from geode.domain.errors import IllegalInput, Misuse
 from geode.domain.loop.actions import RunStage, Suspend
 from geode.domain.loop.state import OpenRound, State
 from geode.domain.policy import Policy
@@ -538,3 +541,32 @@ def test_a_call_finishes_once() -> None:
     state = finished(opened("read", "fetch"), "a")
     with pytest.raises(IllegalInput, match=r"^call 'a' was not started$"):
         finished(state, "a", "failed")
+
+
+@pytest.mark.parametrize("granted", [1, 0, [1], {"deep": 1}])
+def test_a_grant_for_a_number_is_none_for_a_truth_value(granted: object) -> None:
+    """In Python 1 equals True; in JSON it does not (spec section 4: a grant is for what was asked)."""
+    truth = json.loads(json.dumps(granted).replace("1", "true").replace("0", "false"))
+    assert Grant("w", {"x": granted}).covers(ToolUseBlock("a", "w", {"x": granted}))
+    assert not Grant("w", {"x": granted}).covers(ToolUseBlock("a", "w", {"x": truth}))
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [
+        lambda: Approve(always=cast("Any", True)),
+        lambda: Approve(cast("Any", '{"x":1}')),
+        lambda: Approve({"x": float("nan")}),
+        lambda: Deny(cast("Any", None)),
+    ],
+)
+def test_what_is_no_answer_is_misuse_where_it_is_made(answer: Callable[[], object]) -> None:
+    with pytest.raises(Misuse, match=r"\[answer-type\]$"):
+        answer()
+
+
+def test_edited_arguments_are_a_copy_so_that_what_is_checked_is_what_runs() -> None:
+    put_in = {"x": [1], "text": "\ud800"}
+    approved = Approve(put_in)
+    put_in["x"] = []
+    assert approved.input == {"x": [1], "text": "\ufffd"}

@@ -22,6 +22,7 @@ from geode.domain.loop.inputs import (
     ModelFailed,
     ModelReplied,
     StopRequested,
+    TimePassed,
     ToolFinished,
     Waited,
 )
@@ -460,3 +461,21 @@ def test_what_is_said_includes_the_open_round_and_skips_blanks() -> None:
 def test_what_is_left_of_the_time() -> None:
     state = replied(begun(Policy(max_seconds=100.0), now=50.0), call("a"), at=80.0)
     assert state.remaining_seconds == 70.0
+
+
+def test_time_that_passes_withdraws_questions_and_starts_nothing_new() -> None:
+    state = replied(begun(Policy(max_seconds=60.0)), call("a"), call("b", "render"), at=1.0)
+    assert stage(state) == (("a",), ("b",))
+    with pytest.raises(IllegalInput, match="time is up"):
+        step(state, TimePassed(59.0))
+    late = step(state, TimePassed(60.0))
+    assert stage(late) == (("a",), ())
+    ended = ending(finished(late, "a", at=61.0))
+    assert isinstance(ended, Exhausted)
+    assert ended.reason == "time_budget"
+    assert [(one.call_id, one.kind) for one in ended.conversation.results()] == [("a", "ok"), ("b", "failed")]
+
+
+def test_time_that_passes_is_no_input_while_the_model_is_asked() -> None:
+    with pytest.raises(IllegalInput):
+        step(begun(Policy(max_seconds=60.0)), TimePassed(100.0))
