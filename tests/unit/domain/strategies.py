@@ -21,6 +21,7 @@ from geode.domain.content import Opaque, Owner, Text, ToolResult, ToolUseBlock
 from geode.domain.conversation import Conversation
 from geode.domain.policy import Policy
 from geode.domain.retry import RetryPolicy
+from geode.domain.routing import Provider
 from geode.domain.tools import ToolSpec
 from geode.domain.turns import AssistantTurn, Hint, ToolResultsTurn, Turn, UserTurn
 from tests.unit.domain.builders import OTHER, OWNER
@@ -108,6 +109,10 @@ def values_of(kind: Any) -> Values:
     """Values that fit the annotation `kind`."""
     if kind in _PLAIN:
         return _PLAIN[kind]
+    if kind is Provider:
+        return st.sampled_from(
+            [Provider("lab", "chat", "http://lab:8000/v1"), Provider("x", "messages", "https://x", "env:X_KEY")]
+        )
     if kind is Opaque:
         return st.builds(Opaque, values_of(Owner), st.text(max_size=8), values_of(Any).map(json.dumps))
     origin, args = get_origin(kind), get_args(kind)
