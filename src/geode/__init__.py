@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from geode.domain.policy import Policy as Policy
     from geode.domain.reply import Usage as Usage
     from geode.domain.routing import Provider as Provider
+    from geode.domain.routing import WireName as WireName
     from geode.domain.tiers import SafetyTier as SafetyTier
     from geode.domain.tools import ToolSpec as ToolSpec
     from geode.entrypoints.runtime import Runtime as Runtime
@@ -38,6 +39,35 @@ if TYPE_CHECKING:
     from geode.ports.tools import ToolError as ToolError
     from geode.ports.tools import ToolRetry as ToolRetry
 
+__all__ = [
+    "Answered",
+    "Approve",
+    "Conversation",
+    "Deny",
+    "Exhausted",
+    "Failed",
+    "Later",
+    "Misuse",
+    "Outcome",
+    "Policy",
+    "Provider",
+    "Refused",
+    "Runtime",
+    "SafetyTier",
+    "Stopped",
+    "Suspended",
+    "ToolContext",
+    "ToolError",
+    "ToolResult",
+    "ToolRetry",
+    "ToolSpec",
+    "ToolUseBlock",
+    "Usage",
+    "WireName",
+    "run",
+    "session",
+    "tool",
+]
 __version__: Final = "0.1.0"
 
 _HOME: Final = {
@@ -48,7 +78,7 @@ _HOME: Final = {
     "geode.domain.loop.outcome": ("Answered", "Exhausted", "Failed", "Outcome", "Refused", "Stopped", "Suspended"),
     "geode.domain.policy": ("Policy",),
     "geode.domain.reply": ("Usage",),
-    "geode.domain.routing": ("Provider",),
+    "geode.domain.routing": ("Provider", "WireName"),
     "geode.domain.tiers": ("SafetyTier",),
     "geode.domain.tools": ("ToolSpec",),
     "geode.entrypoints.runtime": ("Runtime", "run", "session"),

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 import pytest
 
-for _name in ("adapter_contract", "wire_contract", "http_contract", "reading"):
+for _name in ("adapter_contract", "wire_contract", "fault_contract", "http_contract", "reading"):
     pytest.register_assert_rewrite(f"tests.contract.{_name}")
 
 

@@ -3,20 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import AsyncIterator, Iterator
-from contextlib import asynccontextmanager, contextmanager
+from contextlib import ExitStack, asynccontextmanager, contextmanager
 from dataclasses import dataclass
 from itertools import count
 from typing import Any
+from unittest import mock
 from weakref import WeakValueDictionary
 
 import httpx2
-from starlette.requests import Request
-from starlette.responses import Response
+from starlette.types import Receive, Scope, Send
 
 from geode.adapters.anthropic_messages.wire import MessagesWire
 from geode.adapters.chat_completions.dialects import DIALECTS
 from geode.adapters.chat_completions.wire import ChatWire
 from geode.adapters.http_json.clients import new_http_client
+from geode.adapters.http_json.endpoint import Endpoint
 from geode.adapters.http_json.model import Wire as WireFunctions
 from geode.adapters.openai_responses.wire import ResponsesWire
 from geode.domain.content import Opaque, Owner
@@ -25,8 +26,8 @@ from geode.domain.json_value import dump_json
 from geode.domain.request import AdapterCallRequest, Limits
 from geode.domain.routing import DialectName, Provider, Route
 from geode.domain.script import Step
-from geode.entrypoints.emulator import Dialect, Emulator, Protocol, running_in_thread
-from geode.entrypoints.providers import connect, find_connection
+from geode.entrypoints.emulator import Dialect, Emulator, build_app, running_in_thread
+from geode.entrypoints.providers import Connection, connect
 from geode.ports.model import Delta, ModelAdapter
 from tests.contract.adapter_contract import Playing
 from tests.contract.histories import TOOLS, user
@@ -39,7 +40,8 @@ KEY = "the-key-of-the-lab"
 @dataclass(frozen=True)
 class HttpHarness:
     """`spoken` is the emulator's dialect. `auto_only` are models that take no forced choice, `temperature` whether
-    the wire takes one, `parallel` whether it is asked for parallel calls."""
+    the wire takes one, `parallel` whether it is asked for parallel calls, `calls_need_tools` whether a history with
+    calls goes out with their tools although none are given."""
 
     wire: Wire
     model: str
@@ -48,6 +50,7 @@ class HttpHarness:
     auto_only: tuple[str, ...] = ()
     temperature: bool = True
     parallel: bool = False
+    calls_need_tools: bool = False
 
     @property
     def owner(self) -> Owner:
@@ -72,11 +75,18 @@ class HttpHarness:
         kind, value = forms[self.spoken if self.spoken == "openrouter" else self.wire]
         return Opaque(owner, kind, dump_json(value))
 
-    def provider(self, base_url: str) -> Provider:
-        return Provider(NAME, self.wire, base_url + ("" if self.wire == "messages" else "/v1"), KEY, self.dialect)
+    def base_url(self, server: str) -> str:
+        return server + ("" if self.wire == "messages" else "/v1")
 
-    async def connect(self, base_url: str, http: httpx2.AsyncClient, model: str | None = None) -> ModelAdapter:
-        return await connect(find_connection(Route(self.provider(base_url), model or self.model)), http)
+    def provider(self, base_url: str) -> Provider:
+        return Provider(NAME, self.wire, self.base_url(base_url), KEY, self.dialect)
+
+    async def connect(
+        self, base_url: str, http: httpx2.AsyncClient, model: str | None = None, *, key: str = KEY
+    ) -> ModelAdapter:
+        """The adapter, with an address and a key that nobody has judged."""
+        route = Route(Provider(NAME, self.wire, "http://lab.test", None, self.dialect), model or self.model)
+        return await connect(Connection(route, Endpoint(self.base_url(base_url), f'Provider("{NAME}")', key)), http)
 
     def emulator(self, *script: Step, **options: Any) -> Emulator:
         return Emulator(script, dialect=self.spoken, **options)
@@ -90,36 +100,33 @@ class HttpHarness:
             assert emulator.violations == ()
 
 
-class _Switchboard(Emulator):
+_EMULATORS: WeakValueDictionary[int, Emulator] = WeakValueDictionary()
+_NUMBERS = count()
+_ADDRESS = {"base_url": ""}
+
+
+async def _switch(scope: Scope, receive: Receive, send: Send) -> None:
     """One server for all tests: the first part of a path says which test's emulator answers."""
-
-    def __init__(self) -> None:
-        super().__init__(())
-        self.emulators: WeakValueDictionary[int, Emulator] = WeakValueDictionary()
-        self.numbers = count()
-        self.base_url = ""
-
-    async def answer(self, protocol: Protocol, http: Request) -> Response:
-        number = int(http.url.path.split("/")[1])
-        return await self.emulators[number].answer(protocol, http)
-
-
-_SWITCHBOARD = _Switchboard()
+    _, number, rest = scope["path"].split("/", 2)
+    await build_app(_EMULATORS[int(number)])({**scope, "path": f"/{rest}"}, receive, send)
 
 
 @contextmanager
 def serving() -> Iterator[None]:
     """Inside it, `serve` works."""
-    with running_in_thread(_SWITCHBOARD) as server:
-        _SWITCHBOARD.base_url = server.base_url
+    with ExitStack() as open:
+        # Only this server is a switch: the other tests of the process build their own.
+        with mock.patch("geode.entrypoints.emulator.run.build_app", return_value=_switch):
+            server = open.enter_context(running_in_thread(Emulator(())))
+        _ADDRESS["base_url"] = server.base_url
         yield
 
 
 def serve(emulator: Emulator) -> str:
     """The address of the emulator on the server that runs anyway: starting one for each test takes longer than the test."""
-    number = next(_SWITCHBOARD.numbers)
-    _SWITCHBOARD.emulators[number] = emulator
-    return f"{_SWITCHBOARD.base_url}/{number}"
+    number = next(_NUMBERS)
+    _EMULATORS[number] = emulator
+    return f"{_ADDRESS['base_url']}/{number}"
 
 
 def functions(harness: HttpHarness) -> WireFunctions:

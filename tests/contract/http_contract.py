@@ -1,9 +1,10 @@
-"""What every adapter over HTTP keeps beside its wire: faults, cancelling, connections, the environment, the SDK's door."""
+"""What every adapter over HTTP keeps beside its wire: cancelling, connections, the environment, the SDK's door."""
 
 from __future__ import annotations
 
 import asyncio
 import time
+from dataclasses import replace
 from typing import Any
 
 import anthropic
@@ -12,124 +13,30 @@ import openai
 import pytest
 
 import geode
-from geode.adapters.clock_manual import ManualClock
 from geode.adapters.http_json.clients import new_http_client
-from geode.adapters.journal_memory import MemoryJournal
+from geode.domain.arguments import tool_use
+from geode.domain.content import Opaque
 from geode.domain.conversation import Conversation
 from geode.domain.failures import FailureClass, classify_retry_error
-from geode.domain.loop.inputs import ModelFailed
-from geode.domain.loop.outcome import Answered, Failed
-from geode.domain.policy import Policy
+from geode.domain.loop.outcome import Answered
 from geode.domain.request import Limits
-from geode.domain.retry import RetryPolicy
-from geode.domain.script import Reply, Step, calls, drops, fails, hangs, malformed, says
-from geode.entrypoints.emulator import Exchange, render_chat, render_messages, render_responses, sse
-from geode.ports.model import Delta
+from geode.domain.script import hangs, says
+from geode.entrypoints.emulator import sse
+from geode.ports.model import CallPart, Delta, TextPart, ThinkingPart
 from tests.contract import specification
 from tests.contract.adapter_contract import STREAMED, failure_of, reply_of, until
+from tests.contract.fault_contract import FaultContract, stream_of
 from tests.contract.histories import history, user
 from tests.contract.http import KEY, HttpHarness, encode, nowhere, request, serve
 from tests.contract.servers import STREAM, canned, head, tapped
-from tests.contract.wire_contract import AT_ONCE, WireContract
 
 # What a task shows that was started on behalf of an adapter, and not by a server in the same loop.
 OURS = ("geode/adapters", "httpx2", "httpcore2", "async_generator", "aclose")
 PLANTED = "planted-in-the-environment"
 
 
-class HttpContract(WireContract):
+class HttpContract(FaultContract):
     """Inherit, and give `harness`."""
-
-    # ---- faults: spec section 7 ----------------------------------------------------------------
-
-    @STREAMED
-    @pytest.mark.parametrize(("status", "wanted"), specification.STATUSES)
-    async def test_the_server_sees_as_many_requests_as_the_policy_has_attempts(
-        self, status: int, wanted: FailureClass, streamed: bool
-    ) -> None:
-        await self._attempts(fails(status), wanted, streamed=streamed)
-
-    async def _attempts(self, step: Step, wanted: FailureClass, *, streamed: bool) -> None:
-        """Ends with the fault, after three attempts or one; and is well again when the second attempt is."""
-        retried = wanted in specification.RETRIED
-        for script, attempts in (((step,) * 4, 3 if retried else 1), ((step, says("well")), 2 if retried else 1)):
-            emulator, journal = self.harness.emulator(*script), MemoryJournal()
-            outcome = await self.run(emulator, streamed=streamed, journal=journal)
-
-            assert len(emulator.received) == attempts
-            failures = [
-                input.failure for inputs in journal.inputs.values() for input in inputs if isinstance(input, ModelFailed)
-            ]
-            assert {classify_retry_error(one) for one in failures} == {wanted}
-            assert isinstance(outcome, Answered) == (retried and len(script) == 2)
-            assert emulator.violations == ()
-
-    @STREAMED
-    async def test_a_spent_quota_is_no_rate_limit(self, streamed: bool) -> None:
-        """The status says wait, the code says pay: it is not tried again, whatever the server says of waiting."""
-        spent = fails(429, code="insufficient_quota", retry_after=0)
-        await self._attempts(spent, FailureClass.BILLING, streamed=streamed)
-
-    async def test_too_large_a_request_is_not_sent_again(self) -> None:
-        emulator = self.harness.emulator(fails(413), says("never"))
-        outcome = await self.run(emulator)
-
-        assert not isinstance(outcome, Answered)
-        assert len(emulator.received) == 1
-
-    @pytest.mark.parametrize(("at", "streamed", "wanted"), specification.DROPS)
-    async def test_a_cut_connection_is_tried_again_unless_something_was_shown(
-        self, at: Any, streamed: bool, wanted: FailureClass
-    ) -> None:
-        await self._attempts(drops(at), wanted, streamed=streamed)
-
-    @pytest.mark.parametrize("at", ["after_output", "before_end"])
-    async def test_arguments_of_a_call_are_visible_output(self, at: Any) -> None:
-        await self._attempts(drops(at, calls(specification.READ)), FailureClass.STREAM_INTERRUPTED, streamed=True)
-
-    @pytest.mark.parametrize(("kind", "streamed", "wanted"), specification.MALFORMED)
-    async def test_a_200_without_an_answer_is_judged(self, kind: Any, streamed: bool, wanted: FailureClass) -> None:
-        await self._attempts(malformed(kind), wanted, streamed=streamed)
-
-    @pytest.mark.parametrize("name", specification.HINTS)
-    async def test_a_hint_is_kept(self, name: str) -> None:
-        hinted, clock = specification.HINTS[name], ManualClock(time.time())
-        emulator = self.harness.emulator(hinted.failure, says("well"))
-
-        outcome = await self.run(emulator, clock=clock, policy=Policy())
-
-        assert len(emulator.received) == (2 if hinted.retried else 1)
-        assert isinstance(outcome, Answered) == hinted.retried
-        if hinted.retried:
-            assert clock.slept[0] >= hinted.seconds
-        else:
-            assert isinstance(outcome, Failed)
-            assert hinted.shown in str(outcome.error)
-            assert clock.slept == []
-
-    @STREAMED
-    async def test_a_server_that_says_nothing_is_a_timeout(self, streamed: bool) -> None:
-        limits: dict[str, Any] = {"idle_timeout_seconds": 0.12} if streamed else {"call_timeout_seconds": 0.12}
-        emulator, journal = self.harness.emulator(hangs(), hangs(), hangs(), says("never")), MemoryJournal()
-
-        started = time.monotonic()
-        outcome = await self.run(emulator, streamed=streamed, journal=journal, policy=Policy(retry=AT_ONCE, **limits))
-
-        assert time.monotonic() - started < 3
-        assert isinstance(outcome, Failed)
-        assert len(emulator.received) == 3
-        failures = [input.failure for inputs in journal.inputs.values() for input in inputs if isinstance(input, ModelFailed)]
-        assert {classify_retry_error(one) for one in failures} == {FailureClass.TIMEOUT}
-
-    async def test_a_streamed_call_has_an_end_too(self) -> None:
-        """The bound of the whole call holds although something comes all the time."""
-        emulator = self.harness.emulator(says("x" * 40), event_delay_seconds=0.06)
-        policy = Policy(retry=RetryPolicy(attempts=1), call_timeout_seconds=0.15)
-
-        outcome = await self.run(emulator, streamed=True, policy=policy)
-
-        assert isinstance(outcome, Failed)
-        assert len(emulator.received) == 1
 
     # ---- cancelling, slow readers --------------------------------------------------------------
 
@@ -277,7 +184,7 @@ class HttpContract(WireContract):
         async def take(_: Delta) -> None:
             seen.set()
 
-        start, rest = _stream(self.harness, says("abc def ghi"))
+        start, rest = stream_of(self.harness, says("abc def ghi"))
         async with canned(STREAM, start, seen, rest) as server, new_http_client() as http:
             adapter = await self.harness.connect(server.base_url, http)
             reply = reply_of(await adapter.acomplete(request(self.harness, streamed=True), take))
@@ -286,7 +193,7 @@ class HttpContract(WireContract):
 
     async def test_silence_in_the_middle_of_a_stream_is_a_timeout(self) -> None:
         """Comments and heartbeats say nothing, and do not keep a stalled model alive."""
-        start, _ = _stream(self.harness, says("abc def ghi"))
+        start, _ = stream_of(self.harness, says("abc def ghi"))
         beat = b": still here\n\n" + (b'event: ping\ndata: {"type":"ping"}\n\n' if self.harness.wire != "chat" else b"")
         silence = [piece for _ in range(20) for piece in (0.05, beat)]
         async with canned(STREAM, start, *silence) as server, new_http_client() as http:
@@ -302,7 +209,7 @@ class HttpContract(WireContract):
 
     async def test_a_stream_that_ends_quietly_is_cut(self) -> None:
         """A body that ends with its connection gives no error when it is cut: only the last event tells."""
-        start, _ = _stream(self.harness, says("abc def ghi"))
+        start, _ = stream_of(self.harness, says("abc def ghi"))
         async with canned(STREAM, start) as server, new_http_client() as http:
             adapter = await self.harness.connect(server.base_url, http)
             failure = failure_of(await adapter.acomplete(request(self.harness, streamed=True), nowhere))
@@ -310,7 +217,7 @@ class HttpContract(WireContract):
         assert classify_retry_error(failure) is FailureClass.CONNECTION
 
     async def test_a_connection_that_breaks_after_the_end_has_said_all(self) -> None:
-        start, rest = _stream(self.harness, says("abc def ghi"))
+        start, rest = stream_of(self.harness, says("abc def ghi"))
         broken = head("text/event-stream", headers={"content-length": "1000000"})
         async with canned(broken, start, rest.removesuffix(sse.DONE)) as server, new_http_client() as http:
             adapter = await self.harness.connect(server.base_url, http)
@@ -318,19 +225,30 @@ class HttpContract(WireContract):
 
         assert reply.text == "abc def ghi"
 
-    async def test_a_server_that_does_not_stream_is_understood(self) -> None:
-        emulator = self.harness.emulator(says("all at once"))
+    @pytest.mark.parametrize("name", specification.REPLIES)
+    async def test_a_server_that_does_not_stream_is_understood(self, name: str) -> None:
+        """Its reply is shown too, as a stream of one piece."""
+        emulator = self.harness.emulator(specification.REPLIES[name])
         async with new_http_client() as http:
             answer = await http.post(
                 serve(emulator) + self.harness.path,
                 content=encode(self.harness, Conversation((user("hi"),))),
                 headers={"anthropic-version": "2026-10-21"},
             )
+        deltas: list[Delta] = []
+
+        async def take(delta: Delta) -> None:
+            deltas.append(delta)
+
         async with canned(head("application/json"), answer.content) as plain, new_http_client() as http:
             adapter = await self.harness.connect(plain.base_url, http)
-            reply = reply_of(await adapter.acomplete(request(self.harness, streamed=True), nowhere))
+            reply = reply_of(await adapter.acomplete(request(self.harness, streamed=True), take))
 
-        assert reply.text == "all at once"
+        assert "".join(delta.text for delta in deltas if isinstance(delta, TextPart)) == reply.text
+        shown = [tool_use("", delta.name, delta.arguments) for delta in deltas if isinstance(delta, CallPart)]
+        assert shown == [replace(call, id="") for call in reply.calls]
+        thoughts = [delta for delta in deltas if isinstance(delta, ThinkingPart)]
+        assert len(thoughts) == len([item for item in reply.items if isinstance(item, Opaque)])
 
     async def test_nobody_at_the_address_is_said_with_the_address(self) -> None:
         async with canned() as server:
@@ -365,16 +283,6 @@ async def _nothing_left(http: httpx2.AsyncClient, before: set[asyncio.Task[Any]]
     await asyncio.sleep(0.05)
     left = {task for task in asyncio.all_tasks() - before if any(word in repr(task) for word in OURS)}
     assert left == set()
-
-
-def _stream(harness: HttpHarness, reply: Reply) -> tuple[bytes, bytes]:
-    """A reply as the bytes of a stream: up to the first delta, and what follows it."""
-    protocol, exchange = harness.wire, Exchange(harness.wire, {"model": harness.model}, harness.spoken, streamed=True)
-    render = {"messages": render_messages, "responses": render_responses, "chat": render_chat}[protocol]
-    events = render.events(reply, exchange)
-    first = next(place for place, event in enumerate(events) if sse.visible(protocol, event)) + 1
-    encoded = [sse.encode(protocol, event) for event in events]
-    return b"".join(encoded[:first]), b"".join([*encoded[first:], *([sse.DONE] if protocol == "chat" else [])])
 
 
 async def _sdk_call(harness: HttpHarness, base_url: str, http: httpx2.AsyncClient) -> None:

@@ -8,4 +8,6 @@ AUTO_ONLY = ("claude-opus-5-5", "claude-fable-5-1", "claude-mythos-5-1")
 
 
 class TestAnthropicMessages(HttpContract, PausingContract):
-    harness = HttpHarness("messages", "claude-opus-5", "anthropic", auto_only=AUTO_ONLY, temperature=False)
+    harness = HttpHarness(
+        "messages", "claude-opus-5", "anthropic", auto_only=AUTO_ONLY, temperature=False, calls_need_tools=True
+    )

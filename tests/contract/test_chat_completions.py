@@ -10,7 +10,7 @@ class TestOpenai(HttpContract):
 
 
 class TestOpenrouter(WireContract):
-    harness = HttpHarness("chat", "mistralai/mistral-large", "openrouter", "openrouter")
+    harness = HttpHarness("chat", "mistralai/mistral-large", "openrouter", "openrouter", calls_need_tools=True)
 
 
 class TestGlm(WireContract):

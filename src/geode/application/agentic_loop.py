@@ -1,30 +1,29 @@
-"""AgenticLoop: the driver. It performs the pending action and feeds what happened to `step`; it decides nothing."""
+"""AgenticLoop: what a session gives. It begins runs, takes them up again, and has one at a time performed."""
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Mapping, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, cast
 
 from geode.application.announcer import Announcer
-from geode.application.catalog import Catalog, said_of_denied
+from geode.application.catalog import Catalog
 from geode.application.model_call import Asking, ModelCall
+from geode.application.run import Run
 from geode.application.stage import StagePerformer, checked_answers, decided
 from geode.domain.approval import Decision
-from geode.domain.codec import dumps, loads
+from geode.domain.codec import loads
 from geode.domain.content import Image, Owner, Text
 from geode.domain.conversation import Conversation
 from geode.domain.errors import Misuse
-from geode.domain.loop.actions import CallModel, Finish, RunStage, Suspend, Wait
-from geode.domain.loop.inputs import Input, Interrupted, ModelFailed, ModelReplied, StopRequested, Waited
-from geode.domain.loop.outcome import Outcome, Suspended
+from geode.domain.loop.outcome import Outcome
 from geode.domain.loop.resuming import taken_up
 from geode.domain.loop.state import State
 from geode.domain.loop.step import begin, step
 from geode.domain.policy import Policy
 from geode.domain.request import forced_choice
-from geode.domain.turns import ToolResultsTurn, UserTurn
+from geode.domain.turns import UserTurn
 from geode.ports import events
 from geode.ports.approval import Approver
 from geode.ports.clock import Clock
@@ -47,11 +46,22 @@ class Surroundings:
 
 
 class AgenticLoop:
-    """Runs prompts to their right end, one at a time. Nothing carries over from run to run by itself."""
+    """Runs prompts to their right end, one at a time. Nothing carries over from run to run by itself.
 
-    def __init__(self, asking: Asking, catalog: Catalog, policy: Policy, around: Surroundings) -> None:
+    `home` is the event loop that its adapter belongs to, if it belongs to one.
+    """
+
+    def __init__(
+        self,
+        asking: Asking,
+        catalog: Catalog,
+        policy: Policy,
+        around: Surroundings,
+        home: asyncio.AbstractEventLoop | None = None,
+    ) -> None:
         self._asking, self._catalog, self._policy, self._around = asking, catalog, policy, around
-        self._active: _Run | None = None
+        self._home, self._closed = home, False
+        self._active: Run | None = None
         self._last = Conversation()
 
     @property
@@ -73,7 +83,9 @@ class AgenticLoop:
 
         A call left out is asked of this session's approver, or stays open and the run is suspended again.
         """
-        return await self._perform(self._resumed(snapshot, answers), None)
+        self._check_usable()
+        stored = loads(State, snapshot)
+        return await self._perform(self._resumed(stored, answers), None, stored)
 
     async def stream(
         self, prompt: Prompt, *, conversation: Conversation | None = None, tool_choice: Any = None
@@ -109,9 +121,23 @@ class AgenticLoop:
         if self._active is not None:
             self._active.stop()
 
+    def close(self) -> None:
+        """What it ran with is being closed: it runs nothing more."""
+        self._closed = True
+
     # ---- one run -------------------------------------------------------------------------------
 
+    def _check_usable(self) -> None:
+        if self._closed:
+            raise Misuse("session-closed", "this session is closed; run inside its `async with`, or open another")
+        running = asyncio.get_running_loop()
+        if self._home is not None and running is not self._home:
+            raise Misuse(
+                "other-loop", f"this session belongs to {self._home!r} and was used from {running!r}; open one in each"
+            )
+
     def _begun(self, prompt: Prompt, conversation: Conversation | None, tool_choice: Any) -> State:
+        self._check_usable()
         _check_conversation(conversation)
         asking, tools = self._asking, self._catalog
         return begin(
@@ -126,9 +152,9 @@ class AgenticLoop:
             first_choice=forced_choice(tool_choice, tools.specs),
         )
 
-    def _resumed(self, snapshot: str, answers: Mapping[str, Decision]) -> State:
+    def _resumed(self, stored: State, answers: Mapping[str, Decision]) -> State:
         owner = Owner(self._asking.adapter.name, self._asking.model)
-        stored, now = loads(State, snapshot), self._around.clock.now()
+        now = self._around.clock.now()
         state = taken_up(stored, owner, self._catalog.facts, now, checked_answers(answers))
         put_off = {call.id: call for call in stored.round.postponed}
         for call_id in answers:
@@ -139,12 +165,19 @@ class AgenticLoop:
                 state = step(state, decided(self._catalog, put_off[call_id], answers, now))
         return state
 
-    async def _perform(self, state: State, stream: Callable[[Event], Awaitable[None]] | None) -> Outcome:
+    async def _perform(
+        self, state: State, stream: Callable[[Event], Awaitable[None]] | None, stored: State | None = None
+    ) -> Outcome:
+        """Run `state`, which was begun, or taken up from the state that was `stored`, to its end."""
         if self._active is not None:
-            raise Misuse("one-run", "this session is running already; lend one session per run from a Runtime")
-        around = self._around
-        announcer = Announcer(state.terms.run_id, around.observers, stream, state.counters.rounds)
-        call = ModelCall(self._asking, self._catalog, around.clock, announcer)
+            raise Misuse(
+                "one-run",
+                "this session is running already; lend one session per run from a Runtime. A stream() that was left "
+                "early runs on until it is closed: read it to its end, or use contextlib.aclosing",
+            )
+        around, before = self._around, stored or state
+        told = () if before.open is None else before.open.results
+        announcer = Announcer(state.terms.run_id, around.observers, stream, state.counters.rounds, told)
         stage = StagePerformer(
             catalog=self._catalog,
             policy=state.terms.policy,
@@ -153,136 +186,17 @@ class AgenticLoop:
             announcer=announcer,
             approver=around.approver,
         )
-        run = self._active = _Run(state, announcer, call, stage, around)
+        call = ModelCall(self._asking, self._catalog, around.clock, announcer)
+        run = self._active = Run(state, announcer=announcer, call=call, stage=stage, clock=around.clock, journal=around.journal)
         try:
             try:
-                outcome = await run.drive()
+                outcome = await run.drive(before)
             finally:
                 self._last, self._active = run.state.closed, None
             await announcer.tell(events.Finished, outcome=outcome)
         finally:
             announcer.close()
         return outcome
-
-
-class _Run:
-    """One run under way: the only place where a state is replaced by the next."""
-
-    def __init__(
-        self, state: State, announcer: Announcer, call: ModelCall, stage: StagePerformer, around: Surroundings
-    ) -> None:
-        self.state = state
-        self._announcer, self._call, self._stage = announcer, call, stage
-        self._clock, self._journal = around.clock, around.journal
-        # The task that waits for the model or for time to pass, while it does; and whether `stop` cut that short.
-        self._waiting: asyncio.Task[Any] | None = None
-        self._stopping = self._cut_short = False
-
-    async def drive(self) -> Outcome:
-        terms = self.state.terms
-        self._journal.began(self.state)
-        try:
-            if not terms.can_ask and (denied := said_of_denied(terms.tools, terms.policy.grants)):
-                await self._announcer.notice("tools_denied", denied)
-            while (outcome := self._ended()) is None:
-                await self._take(await self._next_input())
-        except asyncio.CancelledError:
-            await self._interrupt()
-            raise
-        finally:
-            await self._stage.cancel()
-        return outcome
-
-    def stop(self) -> None:
-        """See AgenticLoop.stop. Waiting is cut short, for the model and for calls; what runs goes on until it has ended."""
-        self._stopping = True
-        self._stage.wake()
-        if self._waiting is not None and not self._cut_short:
-            self._cut_short = self._waiting.cancel()
-
-    def _ended(self) -> Outcome | None:
-        state = self.state
-        match state.pending:
-            case Finish(outcome=outcome):
-                return outcome
-            case Suspend(asked=asked):
-                calls = tuple(state.round.call(id) for id in asked)
-                usage = state.counters.usage
-                return Suspended(state.said, state.closed, usage, state.terms.run_id, calls, dumps(state))
-            case CallModel() | RunStage() | Wait():
-                return None
-
-    async def _next_input(self) -> Input:
-        """Whatever comes first. Stopping ends the waiting, and is never a cancellation of whoever runs this."""
-        while self.state.stopping or not self._stopping:
-            found = await self._performed()
-            if found is not None:
-                return found
-        return StopRequested(self._clock.now())
-
-    async def _performed(self) -> Input | None:
-        """What came of the pending action, or None when the waiting for it was ended."""
-        match self.state.pending:
-            case CallModel() as call:
-                return await self._unless_stopped(self._call.perform(self.state, call))
-            case Wait(seconds=seconds):
-                return await self._unless_stopped(self._pause(seconds))
-            case RunStage():
-                return await self._stage.next_input(self.state)
-            case Suspend() | Finish():
-                raise AssertionError("nothing is pending")
-
-    async def _unless_stopped(self, work: Coroutine[Any, Any, Input]) -> Input | None:
-        """What `work` gives, or None when stopping cut it short.
-
-        Stopping cancels this task while it waits here, and that cancellation is taken back here: one
-        that somebody else asked for passes. A task for the work alone would cost two turns of the loop.
-        """
-        task = self._waiting = asyncio.current_task()
-        asked_before = 0 if task is None else task.cancelling()
-        try:
-            found = await work
-            if self._cut_short:
-                await asyncio.sleep(0)  # the work ended first: the cancellation arrives here
-        except asyncio.CancelledError:
-            if task is None or not self._cut_short or task.uncancel() > asked_before:
-                raise
-            return None
-        finally:
-            self._waiting = None
-        return found
-
-    async def _pause(self, seconds: float) -> Input:
-        await self._clock.sleep(seconds)
-        return Waited(self._clock.now())
-
-    async def _take(self, input: Input) -> None:
-        """Write the input down and let it take effect, at once; then tell what became of it."""
-        self._journal.happened(self.state.terms.run_id, input)
-        before, self.state = self.state, step(self.state, input)
-        if self._announcer.heard:
-            await self._tell(before, self.state, input)
-
-    async def _tell(self, before: State, after: State, input: Input) -> None:
-        if isinstance(after.pending, Wait) and isinstance(input, ModelFailed):
-            await self._announcer.tell(events.Retrying, seconds=after.pending.seconds, why=input.failure.message)
-        if before.open is None and after.open is None and not isinstance(input, ModelReplied):
-            return
-        match after.closed.turns[-1]:
-            case ToolResultsTurn(results=results, hints=hints) if after.closed is not before.closed:
-                await self._announcer.tell(events.RoundClosed, results=results)
-                for hint in hints:
-                    await self._announcer.notice(hint.kind, hint.text)
-            case _:
-                pass
-
-    async def _interrupt(self) -> None:
-        """The run was cancelled: keep what finished, answer the rest, so that the conversation is whole."""
-        for finished in await self._stage.cancel():
-            if isinstance(self.state.pending, RunStage) and finished.result.call_id in self.state.pending.start:
-                await self._take(finished)
-        if not isinstance(self.state.pending, Finish):
-            await self._take(Interrupted(self._clock.now()))
 
 
 def _check_conversation(value: object) -> None:
@@ -294,7 +208,10 @@ def _check_conversation(value: object) -> None:
 
 def _items(prompt: object) -> tuple[Text | Image, ...]:
     parts = prompt if isinstance(prompt, list | tuple) else (prompt,)
-    return tuple(_item(part) for part in cast("Sequence[object]", parts))
+    items = tuple(_item(part) for part in cast("Sequence[object]", parts))
+    if not any(isinstance(item, Image) or item.text.strip() for item in items):
+        raise Misuse("empty-prompt", "the prompt says nothing: give text or an Image")
+    return items
 
 
 def _item(part: object) -> Text | Image:

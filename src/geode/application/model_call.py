@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import asyncio
 from dataclasses import dataclass, replace
+from typing import cast
 
-from returns.result import Result
+from returns.result import Failure, Result
 
 from geode.application.announcer import Announcer
 from geode.application.catalog import Catalog
+from geode.application.foreign import handed, kind_of, warn
 from geode.domain.call_ids import with_unique_ids
 from geode.domain.choice import Named, ToolChoice, choice_word
 from geode.domain.failures import CallFailure
@@ -85,20 +87,27 @@ class ModelCall:
         return await self._replied(reply if items is reply.items else replace(reply, items=items))
 
     async def _within_deadline(self, request: AdapterCallRequest, call: CallModel) -> Result[AdapterCallResult, CallFailure]:
+        """What the adapter answers, or that it did not in time, or that it broke.
+
+        An AssertionError passes, since it is meant for a test, and so does what is no Exception, since
+        it is meant for whoever runs the program; but no adapter ends the program by SystemExit.
+        """
         self._shown = False
+        deadline = asyncio.timeout(call.timeout_seconds)
         try:
-            async with asyncio.timeout(call.timeout_seconds):
-                return await self._asking.adapter.acomplete(request, self._emit)
-        except TimeoutError:
-            return Result.from_failure(
-                CallFailure(
-                    None,
-                    "response",
-                    f"no answer within {call.timeout_seconds:g} s",
-                    timed_out=True,
-                    way_out="Policy(call_timeout_seconds=…) or Policy(max_seconds=…)",
-                )
-            )
+            async with deadline:
+                answer: object = await self._asking.adapter.acomplete(request, self._emit)
+        except asyncio.CancelledError as error:
+            if self._announcer.being_cancelled():
+                raise
+            return _broken(error)
+        except (Exception, SystemExit) as error:
+            if isinstance(error, AssertionError):
+                raise
+            return _late(call.timeout_seconds) if deadline.expired() else _broken(error)
+        if isinstance(answer, Result):
+            return cast("Result[AdapterCallResult, CallFailure]", answer)
+        return _failure(f"the adapter returned {kind_of(answer)}, not a Success or a Failure")
 
     async def _emit(self, delta: Delta) -> None:
         match delta:
@@ -114,16 +123,33 @@ class ModelCall:
     async def _replied(self, reply: AdapterCallResult) -> ModelReplied:
         calls = reply.calls
         verdicts = tuple(self._catalog.check(one) for one in calls)
-        await self._announcer.tell(
-            events.ModelReplied,
-            text=reply.text,
-            calls=calls,
-            stop=reply.stop,
-            usage=reply.usage,
-            route=reply.route,
-            request_id=reply.request_id,
-        )
+        if self._announcer.heard:
+            await self._announcer.tell(
+                events.ModelReplied,
+                text=reply.text,
+                calls=tuple(handed(one) for one in calls),
+                stop=reply.stop,
+                usage=reply.usage,
+                route=reply.route,
+                request_id=reply.request_id,
+            )
         return ModelReplied(self._clock.now(), reply, verdicts)
+
+
+def _late(seconds: float) -> Result[AdapterCallResult, CallFailure]:
+    way_out = "Policy(call_timeout_seconds=…) or Policy(max_seconds=…)"
+    return Failure(CallFailure(None, "response", f"no answer within {seconds:g} s", timed_out=True, way_out=way_out))
+
+
+def _broken(error: BaseException) -> Result[AdapterCallResult, CallFailure]:
+    """An expected failure is a value: an exception is a mistake in the adapter, and trying again is no way out."""
+    warn("the adapter raised", error)
+    return _failure(f"the adapter raised {kind_of(error)}, where a failure should be returned")
+
+
+def _failure(message: str) -> Result[AdapterCallResult, CallFailure]:
+    way_out = "This is a mistake in the adapter; the log says more"
+    return Failure(CallFailure(None, "response", message, way_out=way_out))
 
 
 def _shown(choice: ToolChoice) -> str:

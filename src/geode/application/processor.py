@@ -5,23 +5,20 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import inspect
-import logging
-import traceback
-from collections.abc import Callable, Coroutine, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 
 from geode.application.announcer import Announcer
 from geode.application.catalog import Catalog
-from geode.application.threads import DaemonThreads
+from geode.application.foreign import copied, handed, kind_of, text_of, trace_of, warn
+from geode.application.threads import DaemonThreads, RaisedInThread
 from geode.domain.content import ToolResult, ToolUseBlock, result
 from geode.domain.policy import Policy
 from geode.domain.results import Unrenderable, render
 from geode.ports import events
 from geode.ports.clock import Clock
 from geode.ports.tools import Tool, ToolContext, ToolError
-
-log = logging.getLogger("geode")
 
 # How long a coroutine may take to end once it was cancelled, before it is left behind.
 GRACE_SECONDS: Final = 1.0
@@ -73,7 +70,6 @@ class ToolCallProcessor:
         self._slots = asyncio.Semaphore(policy.max_parallel)
         self._threads = DaemonThreads(policy.max_parallel)
         self._working: dict[asyncio.Task[ToolResult], _Call] = {}
-        self._telling: set[asyncio.Task[None]] = set()
         # Calls of WRITE and DANGEROUS tools whose handler was entered and not left.
         self._alive: dict[str, str] = {}
 
@@ -86,18 +82,14 @@ class ToolCallProcessor:
         self._working[task] = call
         task.add_done_callback(self._ended)
 
-    async def cancel(self) -> None:
-        """Cancel every call that runs and wait, boundedly, until they have ended and that was told."""
-        # What was left behind at its deadline has had its time to end.
-        left = [(task, call) for task, call in self._working.items() if not call.settled]
-        for task, call in left:
-            call.cancelled = task.cancel()
-        if left:
-            await asyncio.wait([task for task, _ in left], timeout=GRACE_SECONDS)
-        if self._telling:
-            _, late = await asyncio.wait(tuple(self._telling), timeout=GRACE_SECONDS)
-            for telling in late:
-                telling.cancel()
+    def cancel(self) -> list[asyncio.Task[ToolResult]]:
+        """Cancel every call that runs, now: what has ended is told at once, what has not never is. The tasks that end soon."""
+        for task, call in tuple(self._working.items()):
+            if task.done():
+                self._ended(task)
+            elif not call.settled:  # what was left behind at its deadline has had its time to end
+                call.cancelled = task.cancel()
+        return [task for task, call in self._working.items() if call.cancelled]
 
     async def _work(self, call: _Call) -> ToolResult:
         """A task for the tool alone: nothing waits in it once the handler was left, for that may have cancelled it."""
@@ -107,7 +99,7 @@ class ToolCallProcessor:
             # Such calls come one at a time: what is alive now was left behind at its deadline.
             return _not_started(call.block, self._alive)
         if self._announcer.heard:
-            await self._announcer.tell(events.ToolStarted, index=call.index, call=call.block)
+            await self._announcer.tell(events.ToolStarted, index=call.index, call=handed(call.block))
         call.started_at = self._clock.now()
         call.timer = asyncio.get_running_loop().call_later(call.deadline, self._overdue, call)
         try:
@@ -123,7 +115,9 @@ class ToolCallProcessor:
         call.timer = asyncio.get_running_loop().call_later(GRACE_SECONDS, self._settle, call, _timed_out(call))
 
     def _ended(self, task: asyncio.Task[ToolResult]) -> None:
-        call = self._working.pop(task)
+        call = self._working.pop(task, None)
+        if call is None:
+            return
         if call.timer is not None:
             call.timer.cancel()
         self._settle(call, self._found(call, task))
@@ -139,7 +133,7 @@ class ToolCallProcessor:
         if task.cancelled():
             text = f"{call.block.name} was cancelled from inside"
             return result(call.block.id, "failed", text, "the tool raised CancelledError")
-        return task.result() if broken is None else self._raised(call.block, broken)
+        return task.result() if broken is None else self._failed(call.block, broken)
 
     def _settle(self, call: _Call, found: ToolResult | None) -> None:
         if call.settled:
@@ -147,12 +141,12 @@ class ToolCallProcessor:
         call.settled = True
         if call.has_slot:
             self._slots.release()
-        if found is None:
+        if found is None or call.cancelled:
             return
-        if call.started_at is not None and self._announcer.heard:
-            self._tell(self._told(call, found))
-        else:
-            self._finished(found)
+        # In this order: whoever takes the result in lets this be told first.
+        if call.started_at is not None and self._announcer.heard and self._announcer.ends(call.block.id):
+            self._announcer.soon(self._told(call, found))
+        self._finished(found)
 
     def _seconds(self, call: _Call) -> float:
         """How long the call has taken."""
@@ -160,42 +154,35 @@ class ToolCallProcessor:
         return 0.0 if call.started_at is None else until - call.started_at
 
     async def _told(self, call: _Call, found: ToolResult) -> None:
-        # Without a pause between the two, this tells before whoever takes the result in can.
-        self._finished(found)
         name, seconds = call.block.name, self._seconds(call)
         if call.blocked:
             text = f"the event loop was blocked: {name} took {seconds:.1f} s, past its deadline of {call.deadline:g} s"
             await self._announcer.notice("loop_blocked", text)
-        await self._announcer.tell(events.ToolFinished, index=call.index, call=call.block, result=found, seconds=seconds)
-
-    def _tell(self, telling: Coroutine[Any, Any, None]) -> None:
-        task = asyncio.create_task(telling)
-        self._telling.add(task)
-        task.add_done_callback(self._telling.discard)
+        shown = handed(call.block)
+        await self._announcer.tell(events.ToolFinished, index=call.index, call=shown, result=found, seconds=seconds)
 
     async def _result_of(self, call: _Call) -> ToolResult:
-        block = call.block
         try:
-            value = await self._invoke(call)
-            return ToolResult(block.id, "ok", render(value))
-        except ToolError as error:
-            text = str(error) or f"{block.name} failed"
-            return ToolResult(block.id, "failed", result(block.id, "failed", text).content, "", error.recoverable)
-        except Unrenderable as error:
-            advice = "return JSON-like data, a dataclass or a pydantic model"
-            return result(
-                block.id, "failed", "the tool's result could not be rendered", f"{block.name} returned {error}; {advice}"
-            )
+            return ToolResult(call.block.id, "ok", render(await self._invoke(call)))
         except (asyncio.CancelledError, KeyboardInterrupt):
             raise
         except BaseException as error:  # a tool that calls sys.exit() must not end the application
-            return self._raised(block, error)
+            return self._failed(call.block, error)
 
-    def _raised(self, block: ToolUseBlock, error: BaseException) -> ToolResult:
-        """The model is told the kind of an exception that was not meant for it, the operator all of it."""
-        log.warning("tool %s raised in run %s, call %s", block.name, self._announcer.run_id, block.id, exc_info=error)
-        trace = "".join(traceback.format_exception(error))
-        return result(block.id, "failed", f"{block.name} failed with {type(error).__name__}", trace)
+    def _failed(self, block: ToolUseBlock, error: BaseException) -> ToolResult:
+        """The model is told what was meant for it, else the kind of the exception; the operator all of it."""
+        error, place = _own(error), f"in run {self._announcer.run_id}, call {block.id}"
+        if isinstance(error, ToolError):
+            text, recoverable = text_of(error) or f"{block.name} failed", getattr(error, "recoverable", True) is not False
+            return ToolResult(block.id, "failed", result(block.id, "failed", text).content, "", recoverable)
+        if isinstance(error, Unrenderable):
+            advice = "return JSON-like data, a dataclass or a pydantic model"
+            detail = f"{block.name} returned {text_of(error)}; {advice}"
+            warn(f"{detail} ({place})")
+            return result(block.id, "failed", "the tool's result could not be rendered", detail)
+        warn(f"tool {block.name} raised {place}", error)
+        trace = trace_of(error) or text_of(error)
+        return result(block.id, "failed", f"{block.name} failed with {kind_of(error)}", trace)
 
     async def _invoke(self, call: _Call) -> Any:
         tool, block, run_id = call.tool, call.block, self._announcer.run_id
@@ -218,7 +205,7 @@ class ToolCallProcessor:
         """What the handler gives; in a thread, or on the event loop."""
         self._at_work(call)
         try:
-            return call.tool.invoke(call.block.input, context)
+            return call.tool.invoke(copied(call.block.input), context)
         finally:
             self._alive.pop(call.block.id, None)
 
@@ -240,7 +227,16 @@ class ToolCallProcessor:
 
     def _tell_progress(self, block: ToolUseBlock, message: str) -> None:
         if self._announcer.heard:
-            self._tell(self._announcer.tell(events.ToolProgressed, call=block, message=message))
+            self._announcer.soon(self._announcer.tell(events.ToolProgressed, call=handed(block), message=message))
+
+
+def _own(error: BaseException) -> BaseException:
+    """What the tool raised: coroutines cannot raise StopIteration, nor threads all that they would."""
+    cause = error.__cause__
+    renamed = isinstance(error, RuntimeError) and isinstance(cause, StopIteration | StopAsyncIteration)
+    if cause is not None and (isinstance(error, RaisedInThread) or (renamed and "raised Stop" in text_of(error))):
+        return cause
+    return error
 
 
 def _timed_out(call: _Call) -> ToolResult:

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import asyncio
-import logging
 from collections import deque
 from collections.abc import Mapping
 from dataclasses import replace
-from typing import Any, cast
+from typing import Any, Final, TypeAlias, cast
 
-from geode.application.announcer import Announcer, being_cancelled
+from geode.application.announcer import Announcer
 from geode.application.catalog import Catalog
+from geode.application.foreign import explained, handed_question, text_of, warn
 from geode.application.processor import GRACE_SECONDS, ToolCallProcessor
 from geode.domain.approval import Approve, Asked, Decision, Deny, Later, Question
 from geode.domain.arguments import tool_use
@@ -25,7 +25,11 @@ from geode.ports import events
 from geode.ports.approval import Approver
 from geode.ports.clock import Clock
 
-log = logging.getLogger("geode")
+# Added to the deadline of a run: epoch seconds are too coarse to tell the moment itself.
+_PAST: Final = 0.001
+
+
+_Asking: TypeAlias = asyncio.Task[list[Decided] | BaseException]
 
 
 class StagePerformer:
@@ -50,9 +54,12 @@ class StagePerformer:
         self._processor = ToolCallProcessor(
             catalog=catalog, policy=policy, deps=deps, clock=clock, announcer=announcer, finished=self._tool_finished
         )
+        self._ending: list[asyncio.Task[ToolResult]] = []
         self._started: set[str] = set()
         self._asked: set[str] = set()
-        self._asking: set[asyncio.Task[None]] = set()
+        # Open questions, and the tasks of those that were withdrawn and have not ended yet.
+        self._asking: dict[_Asking, Question] = {}
+        self._withdrawn: set[_Asking] = set()
 
     async def next_input(self, state: State) -> Input | None:
         """Start and ask what the pending stage wants and was not yet, then wait for whatever comes first; None if woken."""
@@ -60,12 +67,7 @@ class StagePerformer:
         self._start([id for id in stage.start if id not in self._started], state)
         unasked = [id for id in stage.ask if id not in self._asked]
         if unasked:
-            self._asked.update(unasked)
-            calls = [state.round.call(id) for id in unasked]
-            asked = (Asked(call, state.terms.tools[call.name].tier, _reason(state, call.name)) for call in calls)
-            task = asyncio.create_task(self._ask(Question(state.terms.run_id, tuple(asked))))
-            self._asking.add(task)
-            task.add_done_callback(self._asking.discard)
+            self._question(unasked, state)
         await self._news.wait()
         found = self._inputs.popleft() if self._inputs else None
         if not self._inputs:
@@ -77,6 +79,21 @@ class StagePerformer:
         """End the waiting for an input."""
         self._news.set()
 
+    def _question(self, unasked: list[str], state: State) -> None:
+        """Ask about these calls, for as long as the run has time."""
+        self._asked.update(unasked)
+        calls, terms = [state.round.call(id) for id in unasked], state.terms
+        asked = (Asked(call, terms.tools[call.name].tier, _reason(state, call.name)) for call in calls)
+        question = Question(terms.run_id, tuple(asked))
+        task = asyncio.create_task(self._ask(question))
+        self._asking[task] = question
+        task.add_done_callback(self._answered)
+        if terms.policy.max_seconds is not None:
+            deadline = terms.started_at + terms.policy.max_seconds
+            left = max(deadline - self._clock.now(), 0.0)
+            timer = asyncio.get_running_loop().call_later(left, self._out_of_time, task, deadline + _PAST)
+            task.add_done_callback(lambda _: timer.cancel())
+
     def _start(self, unstarted: list[str], state: State) -> None:
         if not unstarted:
             return
@@ -86,17 +103,21 @@ class StagePerformer:
             if call.id in unstarted:
                 self._processor.start(as_decided(call, round), index, seconds)
 
-    async def cancel(self) -> list[ToolFinished]:
-        """Cancel everything that runs and every open question; the results that were still in time."""
-        asking = tuple(self._asking)
-        for task in asking:
-            task.cancel()
-        await self._processor.cancel()
-        if asking:
-            await asyncio.wait(asking, timeout=GRACE_SECONDS)
+    def close(self) -> list[ToolFinished]:
+        """Cancel everything that runs and every open question, now; the results that were in time."""
+        for task in tuple(self._asking):
+            self._withdraw(task)
+        self._ending = self._processor.cancel()
         left = [input for input in self._inputs if isinstance(input, ToolFinished)]
         self._inputs.clear()
         return left
+
+    async def ended(self) -> None:
+        """Wait, boundedly, until what was cancelled has ended and what happened was told."""
+        ending = (*self._ending, *self._withdrawn)
+        if ending:
+            await asyncio.wait(ending, timeout=GRACE_SECONDS)
+        await self._announcer.told(GRACE_SECONDS)
 
     def _came(self, input: Input) -> None:
         self._inputs.append(input)
@@ -105,40 +126,62 @@ class StagePerformer:
     def _tool_finished(self, result: ToolResult) -> None:
         self._came(ToolFinished(self._clock.now(), result))
 
-    async def _ask(self, question: Question) -> None:
-        await self._announcer.tell(events.ApprovalAsked, question=question)
-        decisions = await self._decisions(question)
-        for asked in question.calls:
-            self._came(decided(self._catalog, asked.call, decisions, self._clock.now()))
-
-    async def _decisions(self, question: Question) -> Mapping[str, Decision]:
-        """The approver's answers. Nobody to ask in this process means: later; an approver that breaks denies."""
-        if self._approver is None:
-            return {}
+    async def _ask(self, question: Question) -> list[Decided] | BaseException:
+        """The answers, or what kept them from coming. Nobody to ask in this process means: later."""
+        if self._announcer.heard:
+            await self._announcer.tell(events.ApprovalAsked, question=handed_question(question))
         try:
-            return checked_answers(await self._approver.decide(question))
-        except asyncio.CancelledError as error:
-            if being_cancelled():
-                raise
-            return await self._denied(question, error)
-        except Exception as error:
-            return await self._denied(question, error)
+            approver = self._approver
+            answers = {} if approver is None else checked_answers(await approver.decide(handed_question(question)))
+            return [decided(self._catalog, asked.call, answers, self._clock.now()) for asked in question.calls]
+        except (asyncio.CancelledError, KeyboardInterrupt):
+            raise
+        except BaseException as error:  # whatever it is, the calls are owed an answer
+            return error
 
-    async def _denied(self, question: Question, error: BaseException) -> Mapping[str, Decision]:
-        log.warning("the approver failed in run %s", question.run_id, exc_info=error)
-        await self._announcer.notice("approver_failed", f"the approver raised {type(error).__name__}: {error}")
-        return {asked.call.id: Deny("the approval could not be obtained") for asked in question.calls}
+    def _answered(self, task: _Asking) -> None:
+        """The task has ended, however: each of its calls gets its answer, unless the question was withdrawn."""
+        self._withdrawn.discard(task)
+        question = self._asking.pop(task, None)
+        if question is None:
+            return
+        broken = asyncio.CancelledError() if task.cancelled() else task.exception()
+        found = task.result() if broken is None else broken
+        for input in found if isinstance(found, list) else self._denied(question, found):
+            self._came(input)
+
+    def _denied(self, question: Question, error: BaseException) -> list[Decided]:
+        """An approver that breaks denies; a wrong answer says what a right one is, and needs no traceback."""
+        told = isinstance(error, Misuse)
+        text = text_of(error) if told else f"the approver raised {explained(error)}"
+        warn(f"the approver failed in run {question.run_id}: {text}", None if told else error)
+        self._announcer.soon(self._announcer.notice("approver_failed", text))
+        deny = Deny("the approval could not be obtained")
+        return [Decided(self._clock.now(), asked.call.id, deny) for asked in question.calls]
+
+    def _withdraw(self, task: _Asking) -> Question | None:
+        question = self._asking.pop(task, None)
+        if question is not None:
+            self._withdrawn.add(task)
+            task.cancel()
+        return question
+
+    def _out_of_time(self, task: _Asking, at: float) -> None:
+        """The run's time is used up: no answer yet, at that time, is what the loop has to know."""
+        question = self._withdraw(task)
+        for asked in () if question is None else question.calls:
+            self._came(Decided(max(at, self._clock.now()), asked.call.id, Later()))
 
 
 def checked_answers(decisions: object) -> Mapping[str, Decision]:
     """Answers by call id. Misuse for anything else: what is no answer must never count as one."""
     if not isinstance(decisions, Mapping):
         raise Misuse("answer-type", f"answers are a mapping of call ids, got {type(decisions).__name__}")
-    answers = cast("Mapping[str, Decision]", decisions)
-    for answer in answers.values():
+    for answer in cast("Mapping[object, object]", decisions).values():
         if not isinstance(answer, Approve | Deny | Later):
-            raise Misuse("answer-type", f"an answer is Approve(), Deny(…) or Later(), got {answer!r}")
-    return answers
+            got = text_of(answer, repr)
+            raise Misuse("answer-type", f"an answer is Approve(), Deny(…) or Later(), got {got:.80}")
+    return cast("Mapping[str, Decision]", decisions)
 
 
 def decided(catalog: Catalog, call: ToolUseBlock, decisions: Mapping[str, Decision], at: float) -> Decided:

@@ -15,6 +15,10 @@ from collections.abc import Callable
 from typing import Any
 
 
+class RaisedInThread(Exception):
+    """Its cause was raised in a thread, and is none that a coroutine can raise: KeyboardInterrupt is no Ctrl-C there."""
+
+
 class DaemonThreads:
     """Runs functions in daemon threads, at most `limit` alive at once; a caller waits for a free place.
 
@@ -48,8 +52,14 @@ class DaemonThreads:
             with contextlib.suppress(RuntimeError):
                 loop.call_soon_threadsafe(arrived, value, error)
 
-        threading.Thread(target=work, name="geode-tool", daemon=True).start()
+        try:
+            threading.Thread(target=work, name="geode-tool", daemon=True).start()
+        except BaseException:
+            self._places.release()
+            raise
         value, error = await answer
+        if isinstance(error, KeyboardInterrupt | StopIteration):
+            raise RaisedInThread from error
         if error is not None:
             raise error
         return value

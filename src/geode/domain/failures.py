@@ -86,7 +86,7 @@ _LOW_CREDIT = re.compile(r"\bcredit balance is too low\b", re.IGNORECASE)
 _KEY_LIMIT = re.compile(r"^key limit exceeded\b", re.IGNORECASE)
 _TOO_LONG = re.compile(
     r"\bprompt is too long\b|\binput length and `?max_tokens`? exceed\b"
-    r"|\bmaximum context length is\b|\bcontext window\b.*\bexceed"
+    r"|\bmaximum context length is\b|\bcontext window\b.{0,100}\bexceed"
     r"|\bexceeds? (?:the|this) (?:model's )?(?:maximum context length|context window)\b",
     re.IGNORECASE,
 )
@@ -128,9 +128,11 @@ def is_billing_fatal(failure: CallFailure) -> bool:
         return False
     if failure.error_code in _BILLING_CODES or failure.error_type in _BILLING_CODES:
         return True
-    if failure.status == 400 and _LOW_CREDIT.search(failure.message):
+    # In a stream the status is that of the error's own word.
+    status = effective_status(failure)
+    if status == 400 and _LOW_CREDIT.search(failure.message):
         return True
-    return failure.status == 403 and _KEY_LIMIT.search(failure.message) is not None
+    return status == 403 and _KEY_LIMIT.search(failure.message) is not None
 
 
 def is_request_fatal(failure: CallFailure) -> bool:

@@ -31,9 +31,12 @@ def refuse_unknown(what: str, given: Iterable[str], known: Iterable[str]) -> Non
 
 
 def _likeness(a: str, b: str) -> float:
-    """Shared pairs of letters (the Dice coefficient), 1.0 for equal names; a name inside the other counts as close."""
+    """Shared pairs of letters (the Dice coefficient), 1.0 for equal names; letters in another order, or a
+    name inside the other, count as close."""
     if a == b:
         return 1.0
+    if sorted(a) == sorted(b):
+        return 0.9  # letters that changed places
     pairs_a, pairs_b = _pairs(a), _pairs(b)
     shared = len(pairs_a & pairs_b)
     alike = 2 * shared / ((len(pairs_a) + len(pairs_b)) or 1)

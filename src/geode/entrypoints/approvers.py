@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import asyncio
 import inspect
-from collections.abc import Collection, Mapping
+from collections.abc import Callable, Collection, Mapping
 from typing import Final
-from weakref import WeakValueDictionary
+from weakref import WeakKeyDictionary, WeakValueDictionary
 
-from geode.domain.approval import Approve, Decision, Deny, Question
+from geode.domain.approval import Approve, Decision, Deny, Later, Question
+from geode.domain.errors import Misuse
 from geode.entrypoints.settings import Answer
 from geode.ports.approval import Approver
 
@@ -23,8 +24,14 @@ class AskEach:
         decisions: dict[str, Decision] = {}
         for asked in question.calls:
             decision = self._answer(asked.call)
-            decisions[asked.call.id] = await decision if inspect.isawaitable(decision) else decision
+            decisions[asked.call.id] = self._checked(await decision if inspect.isawaitable(decision) else decision)
         return decisions
+
+    def _checked(self, decision: object) -> Decision:
+        if not isinstance(decision, Approve | Deny | Later):
+            who, got = getattr(self._answer, "__qualname__", type(self._answer).__name__), type(decision).__name__
+            raise Misuse("answer-type", f"approve={who} answered with {got}: return Approve(), Deny(…) or Later()")
+        return decision
 
 
 class ApproveAll:
@@ -45,22 +52,32 @@ class ApproveNamed:
         return {asked.call.id: Approve() if asked.call.name in self._names else denied for asked in question.calls}
 
 
-# The lock of each approver on each event loop, for as long as any session holds it.
-_TURNS: Final[WeakValueDictionary[tuple[int, object], asyncio.Lock]] = WeakValueDictionary()
+# The lock of each approver on each event loop, for as long as somebody asks or waits to ask.
+_TURNS: Final[WeakKeyDictionary[asyncio.AbstractEventLoop, WeakValueDictionary[object, asyncio.Lock]]] = WeakKeyDictionary()
 
 
 class InTurn:
-    """Asks `approver` one question at a time, whichever sessions ask. `who` is the person behind it."""
+    """Asks `approver` one question at a time, whichever sessions of an event loop ask. `who` is the person behind it."""
 
     def __init__(self, approver: Approver, who: object) -> None:
-        self._approver, self._who = approver, who
-        self._turn: asyncio.Lock | None = None
+        self._approver, self._key = approver, _key(who)
 
     async def decide(self, question: Question) -> Mapping[str, Decision]:
-        if self._turn is None:
-            self._turn = _TURNS.setdefault((id(asyncio.get_running_loop()), _key(self._who)), asyncio.Lock())
-        async with self._turn:
+        turns = _TURNS.setdefault(asyncio.get_running_loop(), WeakValueDictionary())
+        turn = turns.setdefault(self._key, asyncio.Lock())
+        async with turn:
             return await self._approver.decide(question)
+
+
+def takes_one(function: Callable[..., object]) -> bool:
+    """Whether `function` can be called with one argument; what hides its signature is believed."""
+    try:
+        inspect.signature(function).bind(None)
+    except TypeError:
+        return False
+    except ValueError:
+        return True
+    return True
 
 
 def _key(who: object) -> object:

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Final
 
 from geode.adapters.http_json.endpoint import Endpoint
 from geode.domain.errors import Misuse
-from geode.domain.routing import SHIPPED, Provider, Route
+from geode.domain.routing import SHIPPED, Provider, Route, key_problem
 from geode.ports.model import ModelAdapter
 
 if TYPE_CHECKING:
@@ -22,6 +22,8 @@ if TYPE_CHECKING:
 
 # Which package speaks each wire.
 SDK_OF: Final = {"messages": "anthropic", "responses": "openai", "chat": "openai"}
+# What an SDK's extra installs besides it.
+_BESIDE: Final = ("httpx2", "jiter")
 # The addresses of the providers that ship may be moved by these variables, as their own SDKs allow.
 _ADDRESS_VARIABLES: Final[Mapping[str, str]] = {"anthropic-payg": "ANTHROPIC_BASE_URL", "openai-payg": "OPENAI_BASE_URL"}
 _NO_KEY: Final = "no-key"
@@ -40,13 +42,15 @@ def find_connection(route: Route) -> Connection:
     """The connection of a route. Misuse when its SDK is not installed or its key is nowhere; nothing is opened."""
     provider = route.provider
     sdk = SDK_OF[provider.wire]
-    if find_spec(sdk) is None:
-        raise Misuse("missing-extra", f'{provider.name} needs the package {sdk}: pip install "geode[{sdk}]"')
+    missing = next((package for package in (sdk, *_BESIDE) if find_spec(package) is None), None)
+    if missing is not None:
+        raise Misuse("missing-extra", f'{provider.name} needs the package {missing}: pip install "geode[{sdk}]"')
     variable = _ADDRESS_VARIABLES.get(provider.name, "") if provider is SHIPPED.get(provider.name) else ""
     moved = os.environ.get(variable, "") if variable else ""
     base_url = moved or provider.base_url
     source = variable if moved else provider.origin or f'Provider("{provider.name}")'
-    return Connection(route, Endpoint(base_url, source, _key(replace(provider, base_url=base_url))))
+    found = replace(provider, base_url=base_url, origin=source if moved else provider.origin)
+    return Connection(route, Endpoint(base_url, source, _key(found)))
 
 
 def _key(provider: Provider) -> str:
@@ -64,6 +68,9 @@ def _key(provider: Provider) -> str:
             f"{provider.name} has no key: set {variable}, or session(providers=…), or try model=ScriptedModel(…). "
             "Looked in: process environment",
         )
+    problem = key_problem(found)
+    if problem:
+        raise Misuse("key-form", f"{provider.name}: the key in {variable} {problem}")
     return found
 
 

@@ -11,7 +11,7 @@ from collections.abc import AsyncIterator, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
 from types import TracebackType
-from typing import TYPE_CHECKING, Any, Protocol, Self, Unpack, cast, runtime_checkable
+from typing import TYPE_CHECKING, Any, Final, Protocol, Self, Unpack, cast, runtime_checkable
 
 from geode.application.agentic_loop import AgenticLoop, Prompt, Surroundings
 from geode.application.catalog import Catalog, said_of_denied
@@ -19,12 +19,11 @@ from geode.application.model_call import Asking
 from geode.domain.conversation import Conversation
 from geode.domain.errors import Misuse
 from geode.domain.loop.outcome import Outcome
-from geode.domain.naming import refuse_unknown
 from geode.domain.policy import Policy
 from geode.domain.routing import resolve
-from geode.entrypoints.approvers import AskEach, InTurn
+from geode.entrypoints.approvers import AskEach, InTurn, takes_one
 from geode.entrypoints.providers import Connection, connect, find_connection
-from geode.entrypoints.settings import Settings
+from geode.entrypoints.settings import Answer, Settings, checked
 from geode.ports.approval import Approver
 from geode.ports.events import Observer
 from geode.ports.model import ModelAdapter
@@ -59,18 +58,21 @@ class Runtime:
     """
 
     def __init__(self, *, max_sessions: int | None = None, **settings: Unpack[Settings]) -> None:
-        refuse_unknown("session", settings, Settings.__annotations__)
+        settings = checked(settings)
         self._prepared = prepare(settings)
         self._http = settings.get("http")
-        self._places = _places(max_sessions)
+        self._max_sessions = _checked_max(max_sessions)
         self._loop: asyncio.AbstractEventLoop | None = None
         self._adapter: ModelAdapter | None = None
-        self._connecting = asyncio.Lock()
-        self._open = AsyncExitStack()
 
     async def __aenter__(self) -> Self:
+        if self._loop is not None:
+            raise Misuse("entered-twice", "this Runtime is open already; enter it once, and share it inside its `async with`")
         self._loop = asyncio.get_running_loop()
-        await self._open.__aenter__()
+        # Made here, since each belongs to one event loop: a Runtime may be opened again in another.
+        self._places = None if self._max_sessions is None else asyncio.Semaphore(self._max_sessions)
+        self._connecting = asyncio.Lock()
+        self._open = AsyncExitStack()
         return self
 
     async def __aexit__(
@@ -92,7 +94,9 @@ class Runtime:
                 await lent.enter_async_context(self._places)
             prepared = self._prepared
             asking = Asking(await self._model(), prepared.model_id, prepared.system, prepared.effort, prepared.temperature)
-            yield AgenticLoop(asking, prepared.catalog, prepared.policy, prepared.around)
+            loop = AgenticLoop(asking, prepared.catalog, prepared.policy, prepared.around, self._loop)
+            lent.callback(loop.close)
+            yield loop
 
     def _check_loop(self) -> None:
         running = asyncio.get_running_loop()
@@ -126,18 +130,32 @@ async def _one(runtime: Runtime) -> AsyncIterator[AgenticLoop]:
 
 
 class Session:
-    """`async with geode.session(…) as loop`."""
+    """`async with geode.session(…) as loop`, once."""
 
     def __init__(self, runtime: Runtime) -> None:
         self._opened = _one(runtime)
+        self._entered = False
 
     async def __aenter__(self) -> AgenticLoop:
+        if self._entered:
+            raise Misuse("entered-twice", "a session is entered once; each `async with` takes a geode.session(…) of its own")
+        self._entered = True
         return await self._opened.__aenter__()
 
     async def __aexit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         await self._opened.__aexit__(kind, error, trace)
+
+    if not TYPE_CHECKING:  # type checkers are to say so themselves
+
+        def __getattr__(self, name: str) -> Any:
+            if name in _OF_LOOPS:
+                raise Misuse("session-closed", f"a session is opened first: async with geode.session(…) as loop: loop.{name}")
+            raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
+
+
+_OF_LOOPS: Final = ("run", "stream", "resume", "stop", "conversation")
 
 
 def session(**settings: Unpack[Settings]) -> Session:
@@ -183,7 +201,7 @@ def prepare(settings: Settings) -> Prepared:
     model, model_id = _model(settings)
     deps = settings.get("deps")
     validator = settings.get("validator") or JsonschemaValidator()
-    catalog = Catalog.of(build_tools(settings.get("tools", ()), deps), validator)
+    catalog = Catalog.of(build_tools(settings.get("tools", ()), deps, validator), validator)
     around = Surroundings(
         settings.get("clock") or SystemClock(),
         settings.get("journal") or NoJournal(),
@@ -217,14 +235,17 @@ def _model(settings: Settings) -> tuple[ModelAdapter | Connection, str]:
 
 
 def _approver(settings: Settings) -> Approver | None:
-    approve = settings.get("approve")
+    approve: object = settings.get("approve")
     if approve is None:
         return None
-    if hasattr(approve, "decide"):
-        return InTurn(cast("Approver", approve), approve)
-    if not callable(approve):
+    decide = getattr(approve, "decide", None)
+    asked = approve if decide is None else decide
+    if not callable(asked):
         raise Misuse("approve-type", f"approve must be a function of one call or an Approver, got {type(approve).__name__}")
-    return InTurn(AskEach(approve), approve)
+    if not takes_one(asked):
+        name = getattr(asked, "__qualname__", type(asked).__name__)
+        raise Misuse("approve-type", f"approve={name} cannot be called with one argument, the call to answer for")
+    return InTurn(AskEach(cast("Answer", approve)) if decide is None else cast("Approver", approve), approve)
 
 
 def _observers(settings: Settings) -> tuple[Observer, ...]:
@@ -247,12 +268,12 @@ def _temperature(settings: Settings) -> float | None:
     return float(value)
 
 
-def _places(max_sessions: object) -> asyncio.Semaphore | None:
+def _checked_max(max_sessions: object) -> int | None:
     if max_sessions is None:
         return None
     if not isinstance(max_sessions, int) or isinstance(max_sessions, bool) or max_sessions < 1:
         raise Misuse("max-sessions", f"max_sessions must be a whole number of 1 or more, got {max_sessions!r}")
-    return asyncio.Semaphore(max_sessions)
+    return max_sessions
 
 
 def _policy(settings: Settings) -> Policy:

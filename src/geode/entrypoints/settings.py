@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Sequence
-from typing import TYPE_CHECKING, Any, TypeAlias, TypedDict
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from dataclasses import fields
+from typing import TYPE_CHECKING, Any, Final, TypeAlias, TypedDict
 
 from geode.domain.approval import Decision
 from geode.domain.content import ToolUseBlock
+from geode.domain.errors import Misuse
+from geode.domain.json_value import clean_text
+from geode.domain.naming import refuse_unknown
 from geode.domain.policy import Policy
 from geode.domain.routing import Provider
 from geode.ports.approval import Approver
@@ -48,3 +52,62 @@ class Settings(TypedDict, total=False):
     journal: Journal
     clock: Clock
     validator: SchemaValidator
+
+
+# Names that other libraries have, and what they are called here. The limits, by their names in `Policy`, too.
+_ELSEWHERE: Final[Mapping[str, str]] = {
+    **{field.name: f"policy=Policy({field.name}=…)" for field in fields(Policy)},
+    **dict.fromkeys(("max_tokens", "max_completion_tokens"), "policy=Policy(max_output_tokens=…)"),
+    **dict.fromkeys(("max_turns", "max_iterations", "max_steps"), "policy=Policy(max_rounds=…)"),
+    "timeout": "policy=Policy(call_timeout_seconds=…)",
+    "api_key": "providers=[Provider(…, key=…)], or the provider's variable, for example OPENAI_API_KEY",
+    "base_url": "providers=[Provider(…, base_url=…)]",
+    "provider": "providers=[Provider(…)]",
+    **dict.fromkeys(("instructions", "system_prompt", "system_message"), "system="),
+    "reasoning_effort": "effort=",
+    **dict.fromkeys(("messages", "history"), "run(…, conversation=…)"),
+}
+
+
+def checked(settings: Settings) -> Settings:
+    """`settings`, with every name known and the plain values of the right kind; else Misuse that says what to write."""
+    for name in settings:
+        if name not in Settings.__annotations__ and name in _ELSEWHERE:
+            raise Misuse("unknown-name", f'session has no "{name}": that is {_ELSEWHERE[name]}')
+    refuse_unknown("session", settings, Settings.__annotations__)
+    _check_model(settings.get("model"))
+    _check_providers(settings.get("providers", ()))
+    _check_effort(settings.get("effort"))
+    if "system" not in settings:
+        return settings
+    return {**settings, "system": _system(settings["system"])}
+
+
+def _check_model(model: object) -> None:
+    if isinstance(model, type) and hasattr(model, "acomplete"):
+        raise Misuse("model-type", f"model is the class {model.__name__}; give an object: {model.__name__}(…)")
+    if model is not None and not isinstance(model, str) and not hasattr(model, "acomplete"):
+        raise Misuse("model-type", f"model must be a model id or an adapter, got {type(model).__name__}")
+
+
+def _check_providers(providers: object) -> None:
+    if not isinstance(providers, list | tuple):
+        raise Misuse(
+            "providers-type", f"providers must be a list, got {type(providers).__name__}. Write providers=[Provider(…)]"
+        )
+    for one in providers:
+        if not isinstance(one, Provider):
+            raise Misuse(
+                "providers-type", f"providers must hold Provider values, got {type(one).__name__}: Provider(name, wire=…)"
+            )
+
+
+def _check_effort(effort: object) -> None:
+    if effort is not None and (not isinstance(effort, str) or not effort.strip()):
+        raise Misuse("effort", f'effort must be a word that the model takes, for example "low", got {effort!r:.80}')
+
+
+def _system(system: object) -> str:
+    if not isinstance(system, str):
+        raise Misuse("system-type", f"system must be text, got {type(system).__name__}")
+    return clean_text(system)

@@ -103,7 +103,11 @@ class ToolProgressed(_Numbered):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ToolFinished(_Numbered):
-    """A call has its result, `seconds` after it started."""
+    """A call has its result, `seconds` after it started. Told once for every call, before the round closes.
+
+    A call that never ran (it was denied, invalid, unknown, cut off or out of time) has no ToolStarted
+    before it and took 0.0 seconds; those that are settled at the same time come in call order.
+    """
 
     index: int
     call: ToolUseBlock

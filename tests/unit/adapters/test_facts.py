@@ -15,7 +15,6 @@ from geode.adapters.http_json.facts import (
     failure_of_error,
     failure_of_response,
     not_json,
-    shown_url,
 )
 from geode.domain.failures import FailureClass, classify_retry_error
 
@@ -234,8 +233,57 @@ def test_exceptions_of_the_transport(
 
 
 def test_no_secret_is_shown() -> None:
-    assert shown_url("https://user:secret@host.test:8443/v1?key=secret#x") == "https://host.test:8443/v1#x"
+    assert ENDPOINT.address == "https://host.test/v1"
     assert "the-key" not in repr(ENDPOINT)
+    assert "secret" not in repr(ENDPOINT)
+
+
+@pytest.mark.parametrize(
+    ("base_url", "address"),
+    [
+        ("https://host.test/v1", "https://host.test/v1"),
+        ("https://user:p@ss@host.test:8443/v1?key=secret", "https://host.test:8443/v1"),
+        ("https://user:pa/ss?w@host.test/v1", "https://host.test/v1"),
+        ("http://[bad", "http://[bad"),
+    ],
+)
+def test_the_address_that_is_shown(base_url: str, address: str) -> None:
+    assert Endpoint(base_url, "", "k").address == address
+
+
+@pytest.mark.parametrize(
+    ("key", "text", "shown"),
+    [
+        ("sk-1\n", "Illegal header value b'Bearer sk-1\\n'", "Illegal header value b'Bearer ***'"),
+        ("sk-1", "sk-1 and sk-10", "*** and sk-10"),
+        ("k", "the key k", "the key ***"),
+        ("", "nothing", "nothing"),
+        ("x", "Invalid port: 'pass'", "Invalid port: '***'"),
+    ],
+)
+def test_secrets_are_taken_out_of_what_others_say(key: str, text: str, shown: str) -> None:
+    assert Endpoint("http://user:pass@host.test", "", key).discreet(text) == shown
+
+
+@pytest.mark.parametrize(
+    "cause", [httpx2.LocalProtocolError("Illegal"), httpx2.UnsupportedProtocol("ftp"), httpx2.InvalidURL("bad")]
+)
+def test_a_request_that_cannot_be_sent_is_not_the_fault_of_the_network(cause: Exception) -> None:
+    failure = failure_of_error(cause, ENDPOINT)
+
+    assert failure.phase == "connect"
+    assert classify_retry_error(failure) is FailureClass.REQUEST_FATAL
+
+
+def test_a_message_without_end_is_kept_in_part() -> None:
+    for error in (
+        {"message": "x" * 300_000},
+        "x" * 300_000,
+        {"message": ["x"] * 300_000},
+        {"metadata": {"raw": "x" * 300_000}},
+    ):
+        kind, code, message = error_facts({"error": error})
+        assert (kind, code, len(message)) == ("", "", 2000)
 
 
 def test_a_relay_may_quote_anything() -> None:

@@ -219,3 +219,38 @@ def test_streamed_is_what_the_whole_answer_says() -> None:
         "usage": {"input_tokens": 10, "output_tokens": 42},
     }
     assert feed(WIRE, WHOLE).reply == decode(WIRE, body).unwrap()
+
+
+def test_a_place_that_is_given_twice_is_two_blocks() -> None:
+    first, second = call(0, "a", '{"x":', "1}"), call(0, "b", '{"x":2}')
+    wanted = [("a", "read", {"x": 1}), ("b", "read", {"x": 2})]
+
+    open_still = feed(WIRE, [start(), *first[:-1], *second, *end("tool_use")])
+    closed = feed(WIRE, [start(), *text(0, "one"), *first, *second, *text(1, "two"), *end("tool_use")])
+
+    assert open_still.calls == closed.calls == wanted
+    assert closed.reply.text == "onetwo"
+    assert open_still.shown[2] == {0: '{"x":1}', 1: '{"x":2}'}
+
+
+@pytest.mark.parametrize("citations", [None, 5, "x", {"a": 1}])
+def test_citations_may_begin_as_anything(citations: Any) -> None:
+    opened = {"type": "text", "text": "", "citations": citations}
+    cited: list[dict[str, Any]] = [
+        {"type": "citations_delta", "citation": {"url": "u"}},
+        {"type": "text_delta", "text": "It is."},
+    ]
+    assert feed(WIRE, [start(), *block(0, opened, *cited), *end()]).reply.text == "It is."
+
+
+@pytest.mark.parametrize(
+    ("message", "judged"),
+    [
+        ("Your credit balance is too low to access the API", FailureClass.BILLING),
+        ("prompt is too long: 9 > 8", FailureClass.CONTEXT_OVERFLOW),
+        ("messages: wrong", FailureClass.REQUEST_FATAL),
+    ],
+)
+def test_an_error_event_is_judged_as_the_same_words_in_a_400(message: str, judged: FailureClass) -> None:
+    event: Event = {"type": "error", "error": {"type": "invalid_request_error", "message": message}}
+    assert classify_retry_error(feed(WIRE, [start(), event]).failure) is judged

@@ -209,3 +209,52 @@ def test_what_is_unknown_is_passed_over() -> None:
     fed = feed(WIRE, [event for known in WHOLE for event in (*unknown, known)])
 
     assert fed.reply == feed(WIRE, WHOLE).reply
+
+
+def _shown(events: list[Event]) -> list[tuple[str, str, Any]]:
+    return feed(WIRE, events).calls
+
+
+B = call("fc_2", "call_b", '{"path": "b"}')
+BOTH = [("call_a", "read", {"path": "a"}), ("call_b", "read", {"path": "b"})]
+
+
+@pytest.mark.parametrize("output", [(), (FIRST,), (B,), (FIRST, B)], ids=["empty", "first", "second", "both"])
+def test_a_last_event_that_lost_items_undoes_nothing(output: tuple[dict[str, Any], ...]) -> None:
+    assert _shown([CREATED, done(0, FIRST), done(1, B), final(*output)]) == BOTH
+
+
+@pytest.mark.parametrize(
+    "events",
+    [
+        [done(0, FIRST), done(0, B)],
+        [added(0, FIRST), added(0, B), done(0, FIRST), done(0, B)],
+        [added(0, {**FIRST, "arguments": ""}), *argued(0, "fc_1", '{"path": "a"}'), done(0, FIRST),
+         added(0, {**B, "arguments": ""}), *argued(0, "fc_2", '{"path": "b"}')],
+    ],
+)  # fmt: skip
+def test_a_place_that_is_given_twice_is_two_items(events: list[Event]) -> None:
+    assert _shown([CREATED, *events, final()]) == BOTH
+    assert _shown([CREATED, *events, final(FIRST, B)]) == BOTH
+
+
+def test_an_item_that_has_another_id_in_each_event_is_one() -> None:
+    """Some proxies encrypt ids anew; a call keeps its `call_id`."""
+    events = [
+        added(0, {**TEXT, "id": "x1", "content": []}),
+        *said(0, "x2", "Two ", "files."),
+        done(0, {**TEXT, "id": "x3"}),
+        added(1, {**FIRST, "id": "y1", "arguments": ""}),
+        *argued(1, "y2", '{"path": "a"}'),
+        done(1, {**FIRST, "id": "y3"}),
+    ]
+    for last in (final(), final({**TEXT, "id": "x4"}, {**FIRST, "id": "y4"}), final({**FIRST, "id": "y4"})):
+        fed = feed(WIRE, [CREATED, *events, last])
+        assert (fed.reply.text, fed.calls) == ("Two files.", CALLS[:1])
+
+
+def test_what_was_shown_is_not_lost_in_an_item_that_says_nothing() -> None:
+    events = [*said(0, "msg_1", "Two files."), *argued(1, "fc_1", '{"path": "a"}')]
+    fed = feed(WIRE, [*events, final({**TEXT, "content": []}, {**FIRST, "arguments": ""})])
+
+    assert (fed.reply.text, fed.calls) == ("Two files.", CALLS[:1])

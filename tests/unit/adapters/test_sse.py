@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from geode.adapters.http_json.sse import EventSplitter
+from geode.adapters.http_json.sse import EventSplitter, EventTooLong
 
 WHOLE = (
     b": a comment\n\n"
@@ -84,3 +84,19 @@ def test_a_long_line_in_many_chunks_takes_linear_time() -> None:
     few, many = (min(seconds(chunks) for _ in range(3)) for chunks in (500, 8000))
     # 16 times the work; were each chunk to copy what came before, it would be 256 times.
     assert many < 100 * max(few, 0.001)
+
+
+@pytest.mark.parametrize("piece", [b"x" * 10, b": " + b"x" * 10, b"data:\n", b"data: x\n"])
+def test_an_event_without_end_is_not_kept(piece: bytes) -> None:
+    splitter = EventSplitter(most=100)
+    for _ in range(100 // len(piece)):
+        splitter.feed(piece)
+    with pytest.raises(EventTooLong, match="more than 100 bytes"):
+        splitter.feed(piece * 2)
+
+
+def test_the_bound_is_that_of_one_event() -> None:
+    splitter = EventSplitter(most=100)
+    event = b"data: " + b"x" * 80 + b"\n\n"
+    assert [len(splitter.feed(event)) for _ in range(50)] == [1] * 50
+    assert len(splitter.feed(event * 50)) == 50

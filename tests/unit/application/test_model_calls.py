@@ -1,6 +1,7 @@
 """Asking the model: attempts and delays as the policy says, the time a call may take, what is refused before it leaves."""
 
 import asyncio
+import logging
 import time
 from typing import Any
 
@@ -294,16 +295,69 @@ async def test_a_pause_goes_on_and_is_bounded() -> None:
     assert endless.reason == "model_error"
 
 
-async def test_a_bug_of_an_adapter_passes_and_the_conversation_is_whole() -> None:
-    class Buggy(ScriptedModel):
-        async def acomplete(self, request: AdapterCallRequest, emit: Emit) -> Result[AdapterCallResult, CallFailure]:
-            raise ZeroDivisionError
+class Buggy(ScriptedModel):
+    """Raises, or returns, what no adapter should."""
 
-    loop = loop_of(model=Buggy())
-    with pytest.raises(ZeroDivisionError):
+    def __init__(self, bug: Any) -> None:
+        super().__init__()
+        self.bug = bug
+
+    async def acomplete(self, request: AdapterCallRequest, emit: Emit) -> Result[AdapterCallResult, CallFailure]:
+        self.requests.append(request)
+        if isinstance(self.bug, BaseException):
+            raise self.bug
+        answer: Result[AdapterCallResult, CallFailure] = self.bug
+        return answer
+
+
+class Wordless(Exception):
+    def __str__(self) -> str:
+        raise ValueError("no text")
+
+
+@pytest.mark.parametrize(
+    "bug",
+    [ZeroDivisionError(), TimeoutError("mine"), Wordless(), asyncio.CancelledError(), SystemExit(2), None, "text"],
+    ids=lambda bug: type(bug).__name__,
+)
+async def test_a_bug_of_an_adapter_is_an_outcome_that_names_it(bug: Any, caplog: pytest.LogCaptureFixture) -> None:
+    loop = loop_of(model=(model := Buggy(bug)))
+    with caplog.at_level(logging.WARNING, "geode"):
+        outcome = await loop.run("go")
+    assert isinstance(outcome, geode.Failed)
+    assert outcome.reason == "model_error"
+    assert outcome.failure is not None
+    assert outcome.failure.phase == "response"
+    assert outcome.why.startswith("scripted: the adapter ")
+    assert type(bug).__name__ in outcome.why
+    assert "no answer within" not in outcome.why
+    assert len(model.requests) == 1, "it is not tried again"
+    assert len(caplog.records) == isinstance(bug, BaseException)
+    assert_whole(outcome.conversation)
+    assert tasks_left() == set()
+
+
+@pytest.mark.parametrize("bug", [AssertionError("of a test"), BaseExceptionGroup("", [GeneratorExit()])])
+async def test_what_is_meant_for_others_passes_an_adapter_and_the_conversation_is_whole(bug: BaseException) -> None:
+    loop = loop_of(model=Buggy(bug))
+    with pytest.raises(type(bug)):
         await loop.run("go")
     assert_whole(loop.conversation)
     assert tasks_left() == set()
+
+
+async def test_a_run_inside_the_tidying_up_of_a_cancelled_task() -> None:
+    async def tidy() -> geode.Outcome:
+        try:
+            await asyncio.Event().wait()
+        except asyncio.CancelledError:
+            return await loop_of(model=Buggy(asyncio.CancelledError())).run("go")
+        raise AssertionError
+
+    task = asyncio.create_task(tidy())
+    await asyncio.sleep(0)
+    task.cancel()
+    assert isinstance(await task, geode.Failed)
 
 
 async def test_usage_is_summed_over_the_run() -> None:

@@ -143,9 +143,7 @@ async def test_edited_arguments_run_and_are_shown() -> None:
     assert asked.calls[0].input == {"n": 0, "seconds": 0.0}
 
 
-@pytest.mark.parametrize(
-    ("edited", "place"), [({"n": "seven"}, "/n"), ({"n": 1, "more": 2}, "more"), ({"n": float("nan")}, "NaN")]
-)
+@pytest.mark.parametrize(("edited", "place"), [({"n": "seven"}, "/n"), ({"n": 1, "more": 2}, "more")])
 async def test_edited_arguments_are_validated_again(edited: dict[str, Any], place: str) -> None:
     diary = Diary()
     outcome = await loop_of(
@@ -287,7 +285,7 @@ async def test_events_tell_calls_as_they_happen_and_results_in_call_order() -> N
     steps = calls(("safe", {"n": 0, "seconds": 0.03}), ("safe", {"n": 1}), ("nope", {}), ("write", {"n": 3}))
     await loop_of(steps, says("done"), tools=diary.tools, approver=Asks(), observe=[seen]).run("go")
     assert [event.index for event in seen.of(ToolStarted)] == [0, 1, 3]
-    assert [event.index for event in seen.of(ToolFinished)] == [1, 0, 3]
+    assert [event.index for event in seen.of(ToolFinished)] == [2, 1, 0, 3], "what cannot run is settled at once"
     (closed,) = seen.of(RoundClosed)
     assert [result.kind for result in closed.results] == ["ok", "ok", "failed", "ok"]
     assert closed.seq > max(event.seq for event in seen.of(ToolFinished))

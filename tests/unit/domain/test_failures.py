@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from typing import Any
 
 import pytest
@@ -296,3 +297,25 @@ def test_a_failure_states_no_more_than_it_knows() -> None:
     bare = CallFailure(500, "response", "x")
     assert (bare.error_type, bare.error_code, bare.timed_out, bare.after_output) == ("", "", False, False)
     assert (bare.hint, bare.request_id, bare.way_out) == (RetryHint(None, False, ""), "", "")
+
+
+@pytest.mark.parametrize("words", ["context window ", "exceeds the ", "input length and ", "per-", "credit balance is ", "x"])
+def test_a_long_message_takes_no_long_time(words: str) -> None:
+    """300 KB of what patterns begin with: each place is looked at a bounded number of times."""
+    started = time.process_time()
+    judged = {classify_retry_error(failure(400, message=words * (300_000 // len(words))))}
+
+    assert judged == {FATAL}
+    assert time.process_time() - started < 1
+
+
+def test_the_words_of_an_overflow_stand_near_each_other() -> None:
+    assert classify_retry_error(failure(400, message="the context window of 9 tokens was exceeded")) is OVERFLOW
+    assert classify_retry_error(failure(400, message=f"context window{' x' * 100} exceeded")) is FATAL
+
+
+@pytest.mark.parametrize("status", [None, 200, 400])
+def test_low_credit_is_billing_inside_a_200_too(status: int | None) -> None:
+    facts = failure(status, type="invalid_request_error", message="Your credit balance is too low to access")
+    assert classify_retry_error(facts) is BILLING
+    assert is_billing_fatal(failure(status if status != 400 else 403, code="403", message="Key limit exceeded (total)"))

@@ -25,8 +25,8 @@ def lab(base_url: str = "https://lab.example/v1", key: str | None = "env:LAB_KEY
 
 
 def test_a_key_comes_from_its_variable(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("LAB_KEY", "from the variable")
-    assert find_connection(Route(lab(), "m")).endpoint.api_key == "from the variable"
+    monkeypatch.setenv("LAB_KEY", "from-the-variable")
+    assert find_connection(Route(lab(), "m")).endpoint.api_key == "from-the-variable"
     assert find_connection(Route(lab(key="given"), "m")).endpoint.api_key == "given"
 
 
@@ -59,6 +59,29 @@ def test_a_missing_sdk_names_the_extra(monkeypatch: pytest.MonkeyPatch) -> None:
     with pytest.raises(Misuse, match=r'lab needs the package openai: pip install "geode\[openai\]"') as caught:
         find_connection(Route(lab(key="k"), "m"))
     assert caught.value.id == "missing-extra"
+
+
+@pytest.mark.parametrize("missing", ["httpx2", "jiter"])
+def test_whatever_else_the_extra_installs_must_be_there_too(missing: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(providers, "find_spec", lambda name: None if name == missing else object())
+    with pytest.raises(Misuse, match=rf'lab needs the package {missing}: pip install "geode\[openai\]"'):
+        find_connection(Route(lab(key="k"), "m"))
+
+
+@pytest.mark.parametrize("key", ["sk-one\n", "sk one", "\tsk", "sk-schlüssel", " "])
+def test_a_key_that_cannot_be_sent_is_misuse_that_does_not_show_it(key: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("LAB_KEY", key)
+    with pytest.raises(Misuse, match="lab: the key in LAB_KEY has white space") as caught:
+        find_connection(Route(lab(), "m"))
+    assert caught.value.id == "key-form"
+    assert not key.strip() or key.strip() not in str(caught.value)
+
+
+def test_a_broken_address_in_a_variable_names_the_variable(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("OPENAI_API_KEY", "key")
+    monkeypatch.setenv("OPENAI_BASE_URL", "localhost:8000")
+    with pytest.raises(Misuse, match=r"got 'localhost:8000' \(it comes from OPENAI_BASE_URL\)"):
+        find_connection(Route(OPENAI, "gpt-5.2"))
 
 
 @pytest.mark.parametrize(

@@ -154,3 +154,124 @@ async def test_an_exception_inside_a_session_is_the_one_that_is_seen() -> None:
     with pytest.raises(ZeroDivisionError):
         async with geode.session(model=ScriptedModel(says("never asked for"))):
             raise ZeroDivisionError
+
+
+# ---- closed, elsewhere, twice ------------------------------------------------------------------
+
+
+async def uses(loop: Any, how: str) -> None:
+    if how == "stream":
+        async for _ in loop.stream("Hi"):
+            pass
+    elif how == "resume":
+        await loop.resume("{}", {})
+    else:
+        await loop.run("Hi")
+
+
+@pytest.mark.parametrize("how", ["run", "stream", "resume"])
+async def test_a_session_that_is_closed_runs_nothing(how: str) -> None:
+    model = ScriptedModel()
+    async with geode.session(model=model) as loop:
+        pass
+    with pytest.raises(Misuse) as caught:
+        await uses(loop, how)
+    assert caught.value.id == "session-closed"
+    assert model.requests == []
+
+
+@pytest.mark.parametrize("how", ["run", "stream", "resume"])
+def test_a_session_is_used_in_its_own_event_loop(how: str) -> None:
+    opening = geode.session(model=ScriptedModel())
+    with asyncio.Runner() as first, asyncio.Runner() as second:
+        loop = first.run(opening.__aenter__())
+        with pytest.raises(Misuse) as caught:
+            second.run(uses(loop, how))
+        first.run(opening.__aexit__(None, None, None))
+    assert caught.value.id == "other-loop"
+
+
+@pytest.mark.parametrize("name", ["run", "stream", "resume", "stop", "conversation"])
+def test_a_session_that_was_not_opened_says_how(name: str) -> None:
+    opening: Any = geode.session(model=ScriptedModel())
+    with pytest.raises(Misuse, match=r"async with geode\.session") as caught:
+        getattr(opening, name)
+    assert caught.value.id == "session-closed"
+    with pytest.raises(AttributeError, match="'Session' object has no attribute 'runs'"):
+        _ = opening.runs
+
+
+async def test_a_session_is_entered_once() -> None:
+    opening = geode.session(model=ScriptedModel())
+    async with opening:
+        with pytest.raises(Misuse, match="once"):
+            await opening.__aenter__()
+    with pytest.raises(Misuse) as caught:
+        async with opening:
+            pass
+    assert caught.value.id == "entered-twice"
+
+
+async def test_a_runtime_is_open_once_at_a_time() -> None:
+    async with geode.Runtime(model=ScriptedModel()) as runtime:
+        with pytest.raises(Misuse) as caught:
+            async with runtime:
+                pass
+    assert caught.value.id == "entered-twice"
+
+
+def test_a_runtime_opens_again_in_another_event_loop() -> None:
+    @geode.tool
+    async def risky() -> str:
+        return "done"
+
+    async def ask(call: geode.ToolUseBlock) -> geode.Approve:
+        await asyncio.sleep(0.001)
+        return geode.Approve()
+
+    outcomes: list[geode.Outcome] = []
+    runtime = geode.Runtime(
+        model=ScriptedModel(*[calls(("risky", {}))] * 3, *[says("done")] * 3, *[calls(("risky", {}))] * 3, *[says("done")] * 3),
+        tools=[risky],
+        approve=ask,
+        max_sessions=3,
+    )
+
+    async def three() -> None:
+        async def one() -> None:
+            async with runtime.session() as loop:
+                outcomes.append(await loop.run("Hi"))
+
+        # The script is not at its end after the first time.
+        await runtime.__aenter__()
+        await asyncio.gather(one(), one(), one())
+        await runtime.__aexit__(ValueError, ValueError(), None)
+
+    for _ in range(2):
+        asyncio.run(three())
+    assert [[result.kind for result in outcome.conversation.results()] for outcome in outcomes] == [["ok"]] * 6
+
+
+async def test_a_stream_that_was_left_says_how_to_leave_it() -> None:
+    many = says("one")
+    for _ in range(100):
+        many += says("more")
+    async with geode.session(model=ScriptedModel(many, says("two"))) as loop:
+        left = loop.stream("Hi")
+        await anext(left)
+        await asyncio.sleep(0.01)
+        with pytest.raises(Misuse, match="aclosing") as caught:
+            await loop.run("Hi")
+        assert caught.value.id == "one-run"
+        async for _ in left:
+            pass
+        await loop.run("Hi")
+
+
+@pytest.mark.parametrize("prompt", ["", " \n", [], ["", " "]])
+async def test_an_empty_prompt_is_misuse(prompt: Any) -> None:
+    model = ScriptedModel()
+    with pytest.raises(Misuse) as caught:
+        await geode.run(prompt, model=model)
+    assert caught.value.id == "empty-prompt"
+    assert model.requests == []

@@ -16,6 +16,7 @@ from geode.domain.approval import Grant
 from geode.domain.errors import Misuse
 from geode.domain.tools import ToolSpec
 from geode.entrypoints.approvers import ApproveAll, ApproveNamed
+from geode.ports.events import Notice
 from geode.ports.tools import Tool, ToolContext
 from geode.testing import ScriptedModel, calls, default_model, says
 
@@ -75,6 +76,9 @@ def test_an_unknown_setting_is_refused_with_the_closest_name(name: str, close: s
         ({"temperature": float("nan")}, "temperature", "must be a number"),
         ({"approve": True}, "approve-type", "approve must be a function of one call or an Approver, got bool"),
         ({"approve": "all"}, "approve-type", "got str"),
+        ({"approve": lambda: True}, "approve-type", "cannot be called with one argument"),
+        ({"approve": lambda call, more: True}, "approve-type", "cannot be called with one argument"),
+        ({"approve": ApproveAll}, "approve-type", "approve=ApproveAll.decide cannot"),
         ({"observe": 7}, "observe-type", "observe must be a function of one event, got int"),
         ({"observe": [print, "log"]}, "observe-type", "got str"),
         ({"observe": "print"}, "observe-type", "got str"),
@@ -271,6 +275,22 @@ async def test_ways_to_approve(approve: Any, kind: str) -> None:
     assert [result.kind for result in outcome.conversation.results()] == [kind]
 
 
+async def test_a_wrong_answer_denies_and_says_what_a_right_one_is(caplog: pytest.LogCaptureFixture) -> None:
+    def agree(call: Any) -> bool:
+        return True
+
+    seen: list[Any] = []
+    model = ScriptedModel(calls(("delete_user", {"user_id": 7})), says("done"))
+    untyped: Any = agree
+    outcome = await geode.run("Delete 7", model=model, tools=[delete_user], approve=untyped, observe=seen.append)
+    assert [result.kind for result in outcome.conversation.results()] == ["denied"]
+    (notice,) = [event for event in seen if isinstance(event, Notice)]
+    (record,) = caplog.records
+    for text in (notice.text, record.getMessage()):
+        assert "agree answered with bool: return Approve(), Deny(…) or Later()" in text
+    assert record.exc_info is None
+
+
 class Counter:
     """A person who can read one question at a time."""
 
@@ -368,7 +388,7 @@ async def test_a_session_runs_any_number_of_runs_one_after_the_other() -> None:
 NAMES = {
     *("session", "run", "Runtime"),
     *("tool", "SafetyTier", "ToolContext", "ToolError", "ToolRetry", "ToolSpec", "ToolUseBlock", "ToolResult"),
-    *("Conversation", "Policy", "Provider"),
+    *("Conversation", "Policy", "Provider", "WireName"),
     *("Approve", "Deny", "Later"),
     *("Outcome", "Answered", "Refused", "Exhausted", "Failed", "Stopped", "Suspended"),
     "Misuse",
@@ -383,6 +403,13 @@ def test_the_public_names_are_these_and_each_is_there() -> None:
     )
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
     assert set(json.loads(done.stdout)) == NAMES
+
+
+def test_a_star_imports_the_public_names() -> None:
+    found: dict[str, Any] = {}
+    exec("from geode import *", found)  # the only way to write it in a function
+    assert set(found) - {"__builtins__"} == NAMES
+    assert list(geode.__all__) == sorted(geode.__all__)
 
 
 def test_an_unknown_name_is_an_attribute_error() -> None:

@@ -5,17 +5,20 @@ import inspect
 import json
 import subprocess
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Annotated, Any, Protocol, TypeVar, assert_type, runtime_checkable
+from datetime import date
+from typing import Annotated, Any, Literal, Protocol, TypeVar, assert_type, runtime_checkable
 
 import pytest
 from pydantic import Field
 
+from geode.adapters.schema_jsonschema import JsonschemaValidator
 from geode.domain.errors import Misuse
 from geode.domain.tiers import SafetyTier
 from geode.domain.tools import ToolSpec
 from geode.entrypoints.tools import as_tool, build_tools, tool
+from geode.ports.schema import Check
 from geode.ports.tools import Tool, ToolContext
 
 HERE = "test_tools.py"
@@ -187,7 +190,56 @@ def test_class_and_static_methods_are_tools() -> None:
 
 
 def test_a_method_of_the_class_wants_an_object() -> None:
-    assert 'parameter "self" has no annotation' in misuse("no-annotation", UserTools.count)
+    said = misuse("unbound-method", UserTools.count)
+    assert "Give an instance's method: tools=[UserTools(…).count]" in said
+
+
+def test_an_unknown_setting_of_the_decorator_names_the_closest() -> None:
+    untyped: Any = tool
+    with pytest.raises(Misuse, match=r'@tool has no "tiers"; did you mean tier\?') as caught:
+        untyped(tiers="safe")
+    assert caught.value.id == "unknown-name"
+
+
+@pytest.mark.parametrize(
+    ("broken", "where"),
+    [
+        ({"properties": {"a": {"type": "strng"}}}, "/properties/a/type"),
+        ({"properties": {"a": {"pattern": "["}}}, "/properties/a/pattern"),
+        ({"required": "a"}, "/required"),
+    ],
+)
+def test_a_schema_that_somebody_wrote_is_checked_at_once(broken: dict[str, Any], where: str) -> None:
+    written = Tool(ToolSpec("written", "By hand.", {"type": "object", **broken}), SafetyTier.SAFE, lambda _, __: None)
+    with pytest.raises(Misuse, match=f"tool written: input_schema is no JSON Schema; {where}: ") as caught:
+        build_tools([written], validator=JsonschemaValidator())
+    assert caught.value.id == "tool-schema"
+
+
+def test_a_schema_of_plain_types_is_not_compiled_before_it_is_used() -> None:
+    compiled: list[str] = []
+
+    class Seen(JsonschemaValidator):
+        def compile(self, schema: Mapping[str, Any]) -> Check:
+            compiled.append(next(iter(schema["properties"])))
+            return super().compile(schema)
+
+    def plain(a: list[int], b: Literal["x"] = "x") -> None: ...
+    def described(day: date) -> None: ...
+
+    build_tools([plain, described], validator=Seen())
+    assert compiled == ["day"]
+
+
+def test_a_type_that_nothing_describes_is_told_without_what_led_to_it() -> None:
+    class Odd: ...
+
+    def odd(value: Odd) -> None: ...
+
+    odd.__annotations__["value"] = Odd
+    with pytest.raises(Misuse) as caught:
+        as_tool(odd)
+    assert caught.value.__suppress_context__
 
 
 def test_callable_objects_are_tools() -> None:

@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING, Final
 from geode.adapters.anthropic_messages.wire import MessagesWire
 from geode.adapters.http_json.clients import own_headers
 from geode.adapters.http_json.endpoint import Endpoint
-from geode.adapters.http_json.exchange import Exchange
+from geode.adapters.http_json.exchange import HTTP_ERRORS, Exchange
 from geode.adapters.http_json.model import HttpModel
+from geode.adapters.http_json.refusals import watch
 from geode.domain.request import Capabilities
 
 if TYPE_CHECKING:
@@ -31,7 +32,6 @@ def messages_model(name: str, endpoint: Endpoint, http: httpx2.AsyncClient) -> H
     key, address, profile or header from the environment; retries are geode's.
     """
     import anthropic
-    import httpx2
 
     headers = {
         "Authorization": f"Bearer {endpoint.api_key}",
@@ -39,6 +39,7 @@ def messages_model(name: str, endpoint: Endpoint, http: httpx2.AsyncClient) -> H
         "Accept": "application/json",
         "anthropic-version": API_VERSION,
     }
+    watch(http)
     client = anthropic.AsyncAnthropic(
         api_key=endpoint.api_key,
         base_url=endpoint.base_url,
@@ -49,5 +50,5 @@ def messages_model(name: str, endpoint: Endpoint, http: httpx2.AsyncClient) -> H
         open_telemetry=False,
         default_headers=own_headers(headers, "ANTHROPIC_CUSTOM_HEADERS", anthropic.omit),
     )
-    errors = (anthropic.APIError, httpx2.HTTPError, httpx2.StreamError, OSError)
-    return HttpModel(name, CAPABILITIES, MessagesWire(), Exchange(client, "/v1/messages", endpoint, errors))
+    exchange = Exchange(client, "/v1/messages", endpoint, (anthropic.APIError, *HTTP_ERRORS))
+    return HttpModel(name, CAPABILITIES, MessagesWire(), exchange)

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from typing import Any, Final
+from typing import Any, Final, cast
 
-from geode.adapters.http_json.reading import mapping, string
+from geode.adapters.http_json.reading import mapping, objects, string
 from geode.ports.model import CallPart, Delta, TextPart, ThinkingPart
 
 # What a delta of this type adds to: the type of the block, and its field.
@@ -23,7 +23,9 @@ class MessageStream:
     def __init__(self) -> None:
         self.complete = False
         self._message: dict[str, Any] = {}
+        # By place in the reply, which is the index of the block unless that was taken when it began.
         self._blocks: dict[int, dict[str, Any]] = {}
+        self._places: dict[int, int] = {}
         self._grown: dict[tuple[int, str], list[str]] = {}
 
     def feed(self, event: Mapping[str, Any]) -> Iterator[Delta]:
@@ -31,9 +33,9 @@ class MessageStream:
             case "message_start":
                 self._message = dict(mapping(event.get("message")))
             case "content_block_start":
-                yield from self._start(self._index(event, len(self._blocks)), dict(mapping(event.get("content_block"))))
+                yield from self._start(event.get("index"), dict(mapping(event.get("content_block"))))
             case "content_block_delta":
-                yield from self._grow(self._index(event, max(self._blocks, default=0)), mapping(event.get("delta")))
+                yield from self._grow(event.get("index"), mapping(event.get("delta")))
             case "message_delta":
                 self._message = _newer(self._message, mapping(event.get("delta")))
                 self._message["usage"] = _newer(mapping(self._message.get("usage")), mapping(event.get("usage")))
@@ -52,46 +54,57 @@ class MessageStream:
         """The message with its blocks in order; a call whose arguments came in pieces has them as text."""
         if "error" in self._message:
             return self._message
-        for (index, field), pieces in self._grown.items():
-            block, text = self._blocks[index], "".join(pieces)
+        for (place, field), pieces in self._grown.items():
+            block, text = self._blocks[place], "".join(pieces)
             if field != "partial_json":
                 block[field] = string(block.get(field)) + text
             elif text:
                 block["input"] = text
-        return {**self._message, "content": [self._blocks[index] for index in sorted(self._blocks)]}
+        return {**self._message, "content": [self._blocks[place] for place in sorted(self._blocks)]}
 
-    def _start(self, index: int, block: dict[str, Any]) -> Iterator[Delta]:
-        self._blocks[index] = block
+    def _start(self, index: object, block: dict[str, Any]) -> Iterator[Delta]:
+        place = self._open(index, block)
         if block.get("type") == "tool_use":
-            yield CallPart(index, str(block.get("name") or ""), "")
-        elif block.get("type") == "text" and block.get("text"):
-            yield TextPart(index, str(block["text"]))
+            yield CallPart(place, string(block.get("name")), "")
+        elif block.get("type") == "text" and (text := string(block.get("text"))):
+            yield TextPart(place, text)
 
-    def _grow(self, index: int, delta: Mapping[str, Any]) -> Iterator[Delta]:
+    def _grow(self, index: object, delta: Mapping[str, Any]) -> Iterator[Delta]:
         kind = string(delta.get("type"))
         if kind == "citations_delta":
-            self._blocks.setdefault(index, {"type": "text"}).setdefault("citations", []).append(delta.get("citation"))
+            block = self._blocks[self._place(index, "text")]
+            block["citations"] = [*objects(block.get("citations")), delta.get("citation")]
         if kind not in _GROWING:
             return
         of, field = _GROWING[kind]
-        block, piece = self._blocks.setdefault(index, {"type": of}), string(delta.get(field))
-        self._grown.setdefault((index, field), []).append(piece)
+        place = self._place(index, of)
+        block, piece = self._blocks[place], string(delta.get(field))
+        self._grown.setdefault((place, field), []).append(piece)
         if not piece:
             return
         match field:
             case "partial_json":
-                yield CallPart(index, string(block.get("name")), piece)
+                yield CallPart(place, string(block.get("name")), piece)
             case "text":
-                yield TextPart(index, piece)
+                yield TextPart(place, piece)
             case "thinking":
-                yield ThinkingPart(index, piece)
+                yield ThinkingPart(place, piece)
             case _:
                 pass
 
-    def _index(self, event: Mapping[str, Any], otherwise: int) -> int:
-        """The place of the block that an event is about, which some proxies leave out."""
-        index = event.get("index")
-        return index if isinstance(index, int) else otherwise
+    def _open(self, index: object, block: dict[str, Any]) -> int:
+        """Begin a block: at its index, or after all others if a proxy leaves the index out or gives it twice."""
+        free = isinstance(index, int) and index not in self._blocks
+        place = cast("int", index) if free else max(self._blocks, default=-1) + 1
+        self._blocks[place] = block
+        if isinstance(index, int):
+            self._places[index] = place
+        return place
+
+    def _place(self, index: object, kind: str) -> int:
+        """Where the block stands that a delta adds to: the latest of its index; one of `kind` if there is none."""
+        place = self._places.get(index) if isinstance(index, int) else max(self._blocks, default=None)
+        return place if place is not None else self._open(index, {"type": kind})
 
 
 def _newer(before: Mapping[str, Any], snapshot: Mapping[str, Any]) -> dict[str, Any]:

@@ -14,6 +14,7 @@ from geode.adapters.anthropic_messages.stream import MessageStream
 from geode.adapters.http_json.exchange import Body
 from geode.adapters.http_json.reading import mapping, number, objects, string
 from geode.adapters.http_json.segments import Place, joined, listed, segments, tool_list
+from geode.adapters.http_json.tools_gone import with_called_tools
 from geode.domain.arguments import sent_input, tool_use
 from geode.domain.call_ids import sent_name
 from geode.domain.choice import Auto, Named, NoTools, Required, ToolChoice
@@ -51,7 +52,8 @@ class MessagesWire:
 
     def encode(self, request: AdapterCallRequest, owner: Owner) -> bytes:
         """The body of the request, the history from kept segments."""
-        return joined(_head(request), "messages", _messages(segments(request.conversation, owner, "messages", encode_turn)))
+        head = _head(with_called_tools(request))
+        return joined(head, "messages", _messages(segments(request.conversation, owner, "messages", encode_turn)))
 
     def decode(self, body: Body, owner: Owner) -> Result[AdapterCallResult, CallFailure]:
         """The neutral reply in a message object; a failure for anything else."""

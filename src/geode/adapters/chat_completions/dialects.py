@@ -12,17 +12,19 @@ from geode.domain.routing import DialectName
 @dataclass(frozen=True, slots=True)
 class Dialect:
     """`max_tokens` is the name of the output bound, `effort` the path of the effort field, `usage_option` whether
-    usage in a stream has to be asked for (servers that do not know the option refuse it)."""
+    usage in a stream has to be asked for (servers that do not know the option refuse it), `calls_need_tools` whether
+    the server may pass a request on to one that takes no calls without tools."""
 
     name: DialectName
     max_tokens: str = "max_tokens"
     effort: tuple[str, ...] = ("reasoning_effort",)
     usage_option: bool = True
+    calls_need_tools: bool = False
 
 
 DIALECTS: Final[Mapping[DialectName, Dialect]] = {
     "openai": Dialect("openai", max_tokens="max_completion_tokens"),
-    "openrouter": Dialect("openrouter", effort=("reasoning", "effort")),
+    "openrouter": Dialect("openrouter", effort=("reasoning", "effort"), calls_need_tools=True),
     "glm": Dialect("glm", usage_option=False),
     "generic": Dialect("generic"),
 }

@@ -17,6 +17,7 @@ from geode.adapters.http_json.exchange import Body
 from geode.adapters.http_json.facts import error_in_body
 from geode.adapters.http_json.reading import amount, mapping, number, objects, string
 from geode.adapters.http_json.segments import Place, joined, listed, segments, tool_list
+from geode.adapters.http_json.tools_gone import with_called_tools
 from geode.domain.arguments import sent_text, tool_use
 from geode.domain.call_ids import sent_name
 from geode.domain.choice import Auto, Named, NoTools, Required, ToolChoice
@@ -55,7 +56,8 @@ class ChatWire:
         """The body of the request, the history from kept segments."""
         system = [{"role": "system", "content": request.system}] if request.system.strip() else []
         history = segments(request.conversation, owner, f"chat:{self.dialect.name}", encode_turn)
-        return joined(_head(request, self.dialect), "messages", [listed(system), *history])
+        defined = with_called_tools(request) if self.dialect.calls_need_tools else request
+        return joined(_head(defined, self.dialect), "messages", [listed(system), *history])
 
     def decode(self, body: Body, owner: Owner) -> Result[AdapterCallResult, CallFailure]:
         """The neutral reply in a completion object; a failure for anything else."""

@@ -5,8 +5,8 @@ from __future__ import annotations
 import asyncio
 import contextlib
 from collections.abc import AsyncGenerator, AsyncIterator, Callable, Mapping
-from contextlib import aclosing
-from dataclasses import dataclass
+from contextlib import aclosing, asynccontextmanager
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import Any, Final, Protocol
 
@@ -14,19 +14,25 @@ import httpx2
 from returns.result import Failure, Result, Success
 
 from geode.adapters.http_json.endpoint import Endpoint
-from geode.adapters.http_json.facts import failure_of_error, failure_of_response, not_json, request_id
+from geode.adapters.http_json.facts import failure_of_error, failure_of_response, not_json, not_sent, request_id
 from geode.adapters.http_json.json_bytes import read_object
-from geode.adapters.http_json.sse import EventSplitter
+from geode.adapters.http_json.reading import string
+from geode.adapters.http_json.refusals import body_of, refusals
+from geode.adapters.http_json.sse import MAX_EVENT_BYTES, EventSplitter, EventTooLong
 from geode.domain.failures import CallFailure
 
 _CONNECT_SECONDS: Final = 10.0
 _DRAIN_SECONDS: Final = 0.1
+# What the HTTP client raises where a call fails.
+HTTP_ERRORS: Final = (httpx2.HTTPError, httpx2.StreamError, httpx2.InvalidURL, UnicodeEncodeError, OSError)
 # The end mark of the Chat wire; the others end with an event of their own.
 _DONE: Final = b"[DONE]"
 
 
 class SdkClient(Protocol):
-    """The public `post` of both SDKs; with `cast_to=httpx2.Response` it gives the plain response."""
+    """The public methods of both SDKs; with `cast_to=httpx2.Response` it gives the plain response."""
+
+    def is_closed(self) -> bool: ...
 
     def post(self, path: str, *, cast_to: Any, content: Any, options: Any, stream: Any = False) -> Any: ...
 
@@ -66,17 +72,12 @@ class Exchange:
     async def whole(self, body: bytes, seconds: float) -> Result[Body, CallFailure]:
         """The JSON body of a 200, or the facts of the failure. `seconds` bounds the silence before the answer."""
         try:
-            response: httpx2.Response = await self.client.post(
-                self.path, cast_to=httpx2.Response, content=body, options={"timeout": _timeout(seconds)}
-            )
+            async with self._answer(body, seconds) as (response, chunks):
+                return Success(_object_of(response, await _read(chunks)))
+        except CallBroken as broken:
+            return Failure(broken.failure)
         except self.errors as error:
             return Failure(failure_of_error(error, self.endpoint))
-        json = read_object(response.content)
-        if response.status_code != 200:
-            return Failure(failure_of_response(response, response.content))
-        if json is None:
-            return Failure(not_json(response, response.content))
-        return Success(Body(json, request_id(response)))
 
     async def events(
         self, body: bytes, idle: float, heartbeats: frozenset[str], over: Callable[[], bool]
@@ -89,13 +90,9 @@ class Exchange:
         Close the iterator (`aclosing`): that frees the connection.
         """
         try:
-            response: httpx2.Response = await self.client.post(
-                self.path, cast_to=httpx2.Response, content=body, stream=True, options={"timeout": _timeout(idle)}
-            )
-            chunks = response.aiter_bytes()
-            try:
+            async with self._answer(body, idle) as (response, chunks):
                 if "event-stream" not in response.headers.get("content-type", ""):
-                    yield await _unstreamed(response)
+                    yield replace(_object_of(response, await _read(chunks)), whole=True)
                     return
                 async with aclosing(_payloads(chunks, idle, heartbeats)) as events:
                     async for event in events:
@@ -103,16 +100,48 @@ class Exchange:
                         if over():
                             break
                 await _drain(chunks)
-            finally:
-                # In this order: the other one leaves tasks of the generator behind for some turns of the loop.
-                await asyncio.shield(response.aclose())
-                await _close(chunks)
         except TimeoutError as error:
-            message = f"{self.endpoint.base_url}: nothing came for {idle:g} s (read)"
+            message = f"{self.endpoint.address}: nothing came for {idle:g} s (read)"
             facts = CallFailure(None, "stream", message, timed_out=True, way_out="Policy(idle_timeout_seconds=…)")
             raise CallBroken(facts) from error
         except self.errors as error:
             raise CallBroken(failure_of_error(error, self.endpoint)) from error
+
+    @asynccontextmanager
+    async def _answer(self, body: bytes, seconds: float) -> AsyncIterator[tuple[httpx2.Response, AsyncIterator[bytes]]]:
+        """The answer, and the chunks of its body. A status that came wins over whatever became of the body: CallBroken."""
+        if self.client.is_closed():
+            raise CallBroken(not_sent("the HTTP client is closed"))
+        options = {"timeout": _timeout(seconds)}
+        with refusals() as seen:
+            try:
+                response: httpx2.Response = await self.client.post(
+                    self.path, cast_to=httpx2.Response, content=body, stream=True, options=options
+                )
+            except self.errors as error:
+                if not seen:
+                    raise
+                raise CallBroken(failure_of_response(seen[-1], body_of(seen[-1]))) from error
+        chunks = response.aiter_bytes()
+        try:
+            yield response, chunks
+        finally:
+            # In this order: the other one leaves tasks of the generator behind for some turns of the loop.
+            await asyncio.shield(response.aclose())
+            await _close(chunks)
+
+
+async def _read(chunks: AsyncIterator[bytes]) -> bytes:
+    return b"".join([chunk async for chunk in chunks])
+
+
+def _object_of(response: httpx2.Response, content: bytes) -> Body:
+    """The JSON object that is the whole answer; CallBroken if there is none."""
+    if response.status_code != 200:
+        raise CallBroken(failure_of_response(response, content))
+    if (json := read_object(content)) is None:
+        raise CallBroken(not_json(response, content))
+    return Body(json, request_id(response))
 
 
 async def _payloads(
@@ -120,24 +149,31 @@ async def _payloads(
 ) -> AsyncGenerator[dict[str, Any], None]:
     """The JSON objects in the chunks; TimeoutError after `idle` seconds without one that is no heartbeat."""
     now = asyncio.get_running_loop().time
-    splitter, deadline = EventSplitter(), now() + idle
+    splitter, deadline = EventSplitter(MAX_EVENT_BYTES), now() + idle
     while True:
         try:
             async with asyncio.timeout_at(deadline):
                 chunk = await anext(chunks)
         except StopAsyncIteration:
             break
-        for data in splitter.feed(chunk):
+        for data in _fed(splitter, chunk):
             if data == _DONE:
                 return
             event = _event(data)
             yield event
-            if event.get("type") not in heartbeats:
+            if string(event.get("type")) not in heartbeats:
                 deadline = now() + idle
     for data in splitter.end():
         # The stream broke off inside this event, unless it is whole.
         if (last := read_object(data)) is not None:
             yield last
+
+
+def _fed(splitter: EventSplitter, chunk: bytes) -> list[bytes]:
+    try:
+        return splitter.feed(chunk)
+    except EventTooLong as error:
+        raise CallBroken(CallFailure(200, "response", f"sent {error}")) from error
 
 
 def _event(data: bytes) -> dict[str, Any]:
@@ -146,14 +182,6 @@ def _event(data: bytes) -> dict[str, Any]:
         shown = data[:200].decode("utf-8", "replace")
         raise CallBroken(CallFailure(200, "response", f"sent an event that is no JSON object: {shown}"))
     return event
-
-
-async def _unstreamed(response: httpx2.Response) -> Body:
-    content = await response.aread()
-    json = read_object(content)
-    if json is None:
-        raise CallBroken(not_json(response, content))
-    return Body(json, request_id(response), whole=True)
 
 
 async def _drain(chunks: AsyncIterator[bytes]) -> None:

@@ -5,46 +5,58 @@ from __future__ import annotations
 import socket
 import time
 from collections.abc import Iterator, Mapping
-from typing import Any, cast
-from urllib.parse import urlsplit, urlunsplit
+from typing import Any, Final, cast
 
 import httpx2
 
 from geode.adapters.http_json.endpoint import Endpoint
 from geode.adapters.http_json.json_bytes import read_object
 from geode.adapters.http_json.reading import mapping, string
+from geode.adapters.http_json.refusals import body_of
 from geode.domain.failures import CallFailure
-from geode.domain.json_value import clean_text
+from geode.domain.json_value import clean_text, dump_json
 from geode.domain.retry import read_retry_hint
 
-_SHOWN = 300
+_SHOWN: Final = 300
+# As much as is kept of a message that a server wrote.
+_SAID: Final = 2000
+# The type of error that a server would name: what was to be sent is wrong, and would be wrong again.
+_OURS: Final = "invalid_request_error"
+
+_UNSENDABLE: Final = (httpx2.LocalProtocolError, httpx2.UnsupportedProtocol, httpx2.InvalidURL, UnicodeEncodeError)
 
 
 def failure_of_error(error: Exception, endpoint: Endpoint) -> CallFailure:
     """The facts in an exception of an SDK or of the HTTP client, on the way to `endpoint`.
 
-    Read from structure: an SDK's class says little (a spent quota is a RateLimitError), and one SDK
-    wraps any exception of its transport, so the cause is looked at first.
+    Read from structure: an SDK's class says little, and one SDK wraps any exception of its transport,
+    so the cause is looked at first.
     """
     response = getattr(error, "response", None)
     if isinstance(response, httpx2.Response):
-        return failure_of_response(response, response.content)
-    cause, url = error.__cause__ or error, shown_url(endpoint.base_url)
-    way_out = f"base_url comes from {endpoint.source}"
-    if isinstance(cause, httpx2.TimeoutException):
+        return failure_of_response(response, body_of(response))
+    cause = error.__cause__ or error
+    if isinstance(cause, httpx2.TimeoutException | TimeoutError):
         where = "connect" if isinstance(cause, httpx2.ConnectTimeout | httpx2.PoolTimeout) else "read"
-        message = f"{url}: no answer in time ({where})"
-        return CallFailure(
-            None, "connect", message, timed_out=True, way_out="Policy(idle_timeout_seconds=…, call_timeout_seconds=…)"
-        )
+        way_out = "Policy(idle_timeout_seconds=…, call_timeout_seconds=…)"
+        message = f"{endpoint.address}: no answer in time ({where})"
+        return CallFailure(None, "connect", message, timed_out=True, way_out=way_out)
+    way_out = f"base_url comes from {endpoint.source}"
+    if isinstance(cause, _UNSENDABLE):
+        return not_sent(f"the request to {endpoint.address} cannot be sent ({_reason(cause)})", f"{way_out}, as does the key")
     if isinstance(cause, httpx2.ConnectError):
-        return CallFailure(None, "connect", f"cannot connect to {url} ({_reason(cause)})", way_out=way_out)
-    return CallFailure(None, "stream", f"the connection to {url} broke ({_reason(cause)})", way_out=way_out)
+        return CallFailure(None, "connect", f"cannot connect to {endpoint.address} ({_reason(cause)})", way_out=way_out)
+    return CallFailure(None, "stream", f"the connection to {endpoint.address} broke ({_reason(cause)})", way_out=way_out)
 
 
-def failure_of_response(response: httpx2.Response, content: bytes) -> CallFailure:
-    """The facts in an answer that is no success."""
-    body = read_object(content)
+def not_sent(message: str, way_out: str = "") -> CallFailure:
+    """The facts where nothing left, through no fault of the network: trying again would change nothing."""
+    return CallFailure(None, "connect", message, _OURS, way_out=way_out)
+
+
+def failure_of_response(response: httpx2.Response, content: bytes | None) -> CallFailure:
+    """The facts in an answer that is no success; None is a body that could not be read."""
+    body = read_object(content or b"")
     kind, code, message = error_facts(body) if body is not None else ("", "", "")
     if not message:
         message = f"answered {_excerpt(response, content)}"
@@ -73,6 +85,11 @@ def error_in_body(body: Mapping[str, Any], request: str, status: int = 200) -> C
     return CallFailure(status, "response", f"{shown} ({code or kind or 'inside a 200'})", kind, code, request_id=request)
 
 
+def misread(what: str, error: Exception, request: str) -> CallFailure:
+    """The facts where `what` came with a 200 and is nothing that can be read."""
+    return CallFailure(200, "response", f"{what} cannot be read ({_reason(error)})", request_id=request)
+
+
 def error_facts(body: Mapping[str, Any]) -> tuple[str, str, str]:
     """(type, code, message) of an error body in any of the known envelopes.
 
@@ -82,16 +99,16 @@ def error_facts(body: Mapping[str, Any]) -> tuple[str, str, str]:
     """
     error = body.get("error")
     if isinstance(error, str):
-        return "", "", clean_text(error)
+        return "", "", _said(error)
     facts = cast("Mapping[str, Any]", error) if isinstance(error, Mapping) else body
     details = facts.get("details")
     inner = cast("Mapping[str, Any]", details).get("error_code") if isinstance(details, Mapping) else None
     detail = body.get("detail")
-    message = facts.get("message") or (detail if isinstance(detail, str) else "")
+    message = _said(facts.get("message")) or (_said(detail) if isinstance(detail, str) else "")
     kind = _word(facts.get("type")) if facts is not body else ""
     upstream_kind, upstream = _upstream(facts)
-    words = ": ".join(clean_text(str(part)) for part in (message, upstream) if part)
-    return kind or upstream_kind, _word(inner or facts.get("code")), words
+    words = ": ".join(part for part in (message, upstream) if part)
+    return kind or upstream_kind, _word(inner or facts.get("code")), words[:_SAID]
 
 
 def _upstream(facts: Mapping[str, Any]) -> tuple[str, str]:
@@ -99,15 +116,9 @@ def _upstream(facts: Mapping[str, Any]) -> tuple[str, str]:
     raw = clean_text(string(mapping(facts.get("metadata")).get("raw")))
     body = read_object(raw.encode())
     if body is None:
-        return "", raw
+        return "", raw[:_SAID]
     kind, code, message = error_facts(body)
-    return code or kind, message or raw
-
-
-def shown_url(url: str) -> str:
-    """The address without credentials."""
-    parts = urlsplit(url)
-    return urlunsplit(parts._replace(netloc=parts.netloc.rpartition("@")[2], query=""))
+    return code or kind, message or raw[:_SAID]
 
 
 def request_id(response: httpx2.Response) -> str:
@@ -116,10 +127,25 @@ def request_id(response: httpx2.Response) -> str:
 
 
 def _word(value: object) -> str:
-    return str(value) if isinstance(value, str | int) and not isinstance(value, bool) else ""
+    """A short name or number, such as codes and types are."""
+    if isinstance(value, str):
+        return clean_text(value[:_SHOWN])
+    return str(value) if isinstance(value, int) and not isinstance(value, bool) and abs(value) < 10**9 else ""
 
 
-def _excerpt(response: httpx2.Response, content: bytes) -> str:
+def _said(value: object) -> str:
+    """A message: text as it is, as much of it as anybody reads; anything else as JSON."""
+    if isinstance(value, str):
+        return clean_text(value[:_SAID])
+    try:
+        return clean_text(dump_json(value)[:_SAID]) if value else ""
+    except (ValueError, RecursionError):
+        return ""
+
+
+def _excerpt(response: httpx2.Response, content: bytes | None) -> str:
+    if content is None:
+        return "with a body that could not be read"
     kind = response.headers.get("content-type", "").partition(";")[0] or "without a content type"
     text = " ".join(content[:_SHOWN].decode("utf-8", "replace").split())
     return f'{kind} ("{text}")' if text else f"{kind} (empty)"
@@ -132,7 +158,7 @@ def _reason(cause: BaseException) -> str:
             return "refused"
         if isinstance(error, socket.gaierror):
             return "no such host"
-    text = str(cause)
+    text = clean_text(str(cause)[:_SHOWN])
     return f"{type(cause).__name__}: {text}" if text else type(cause).__name__
 
 

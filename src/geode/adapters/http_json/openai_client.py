@@ -6,6 +6,8 @@ from typing import TYPE_CHECKING, Any
 
 from geode.adapters.http_json.clients import own_headers
 from geode.adapters.http_json.endpoint import Endpoint
+from geode.adapters.http_json.exchange import HTTP_ERRORS
+from geode.adapters.http_json.refusals import watch
 
 if TYPE_CHECKING:
     import httpx2
@@ -18,7 +20,6 @@ def openai_client(endpoint: Endpoint, http: httpx2.AsyncClient) -> tuple[openai.
     Imports the SDK, which takes a second. Everything is passed explicitly, so that the SDK takes no
     key, address, organisation or header from the environment. `http` stays its caller's.
     """
-    import httpx2
     import openai
 
     headers: dict[str, Any] = {
@@ -28,6 +29,7 @@ def openai_client(endpoint: Endpoint, http: httpx2.AsyncClient) -> tuple[openai.
         "Content-Type": "application/json",
         "Accept": "application/json",
     }
+    watch(http)
     client = openai.AsyncOpenAI(
         api_key=endpoint.api_key,
         base_url=endpoint.base_url,
@@ -37,5 +39,6 @@ def openai_client(endpoint: Endpoint, http: httpx2.AsyncClient) -> tuple[openai.
         webhook_secret="",
         default_headers=own_headers(headers, "OPENAI_CUSTOM_HEADERS", openai.omit),
     )
-    # Unlike the other SDK this one lets errors of the transport through as they are.
-    return client, (openai.APIError, httpx2.HTTPError, httpx2.StreamError, OSError, RuntimeError)
+    # Unlike the other SDK this one lets errors of the transport through as they are: a connection that
+    # was left over from another event loop is a RuntimeError.
+    return client, (openai.APIError, *HTTP_ERRORS, RuntimeError)

@@ -9,7 +9,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
-from geode.adapters.http_json.reading import mapping, string
+from geode.adapters.http_json.reading import mapping, number, objects, string
+from geode.adapters.openai_responses.items import CALL, MESSAGE, StreamedItem, merged
 from geode.ports.model import CallPart, Delta, TextPart, ThinkingPart
 
 _TERMINAL: Final = frozenset({"response.completed", "response.incomplete", "response.failed"})
@@ -24,76 +25,87 @@ class ResponseStream:
     def __init__(self) -> None:
         self.complete = False
         self._response: Mapping[str, Any] = {}
-        self._items: dict[int, dict[str, Any]] = {}
-        self._texts: dict[tuple[int, str], list[str]] = {}
-        self._arguments: dict[int, list[str]] = {}
+        self._items: dict[int, StreamedItem] = {}
 
     def feed(self, event: Mapping[str, Any]) -> Iterator[Delta]:
-        kind, index = string(event.get("type")), self._index(event)
-        if kind == "response.output_item.added":
-            self._items[index] = dict(mapping(event.get("item")))
-            if self._items[index].get("type") == "function_call":
-                yield CallPart(index, string(self._items[index].get("name")), "")
-        elif kind == "response.output_item.done":
-            self._items[index] = dict(mapping(event.get("item")))
-        elif kind == "response.function_call_arguments.delta":
-            yield from self._argument(index, string(event.get("delta")))
-        elif kind == "response.function_call_arguments.done" and isinstance(event.get("arguments"), str):
-            self._arguments[index] = [event["arguments"]]
-        elif kind in _TEXT:
-            piece = string(event.get("delta"))
-            self._items.setdefault(index, {"type": "message"})
-            self._texts.setdefault((index, _TEXT[kind]), []).append(piece)
-            if piece:
-                yield TextPart(index, piece)
-        elif kind in _THINKING:
-            if piece := string(event.get("delta")):
-                yield ThinkingPart(index, piece)
-        elif kind in _TERMINAL:
-            self._response, self.complete = mapping(event.get("response")), True
-        elif kind == "error":
-            # Nested or flat: both forms occur.
-            self._response, self.complete = {"error": event.get("error") or _flat(event)}, True
+        match string(event.get("type")):
+            case "response.output_item.added":
+                place, item = self._item(event, done=False)
+                if item.fields.get("type") == CALL:
+                    yield CallPart(place, string(item.fields.get("name")), "")
+            case "response.output_item.done":
+                self._item(event, done=True)
+            case "response.function_call_arguments.done" if isinstance(event.get("arguments"), str):
+                self._grown(event, CALL)[1].arguments = [event["arguments"]]
+            case kind if kind in _TERMINAL:
+                self._response, self.complete = mapping(event.get("response")), True
+            case "error":
+                # Nested or flat: both forms occur.
+                self._response, self.complete = {"error": event.get("error") or _flat(event)}, True
+            case kind:
+                yield from self._grow(kind, event)
 
     @property
     def over(self) -> bool:
         return self.complete
 
     def body(self) -> Mapping[str, Any]:
-        """The final response; items that only the stream carried are put in their places."""
-        if self._response.get("error") or self._response.get("output"):
+        """The final response; what only the stream carried of its items is put in its place."""
+        if self._response.get("error"):
             return self._response
-        return {**self._response, "output": [self._whole(index) for index in sorted(self._items)]}
+        streamed = [self._items[place].whole() for place in sorted(self._items)]
+        return {**self._response, "output": merged(streamed, objects(self._response.get("output")))}
 
-    def _argument(self, index: int, piece: str) -> Iterator[Delta]:
-        item = self._items.setdefault(index, {"type": "function_call"})
-        self._arguments.setdefault(index, []).append(piece)
-        if piece:
-            yield CallPart(index, string(item.get("name")), piece)
+    def _grow(self, kind: str, event: Mapping[str, Any]) -> Iterator[Delta]:
+        piece = string(event.get("delta"))
+        if kind in _THINKING and piece:
+            yield ThinkingPart(number(event.get("output_index")), piece)
+        elif kind == "response.function_call_arguments.delta":
+            place, item = self._grown(event, CALL)
+            item.arguments.append(piece)
+            if piece:
+                yield CallPart(place, string(item.fields.get("name")), piece)
+        elif kind in _TEXT:
+            place, item = self._grown(event, MESSAGE)
+            item.texts.setdefault(_TEXT[kind], []).append(piece)
+            if piece:
+                yield TextPart(place, piece)
 
-    def _whole(self, index: int) -> Mapping[str, Any]:
-        item = self._items[index]
-        if item.get("type") == "function_call" and not item.get("arguments"):
-            return {**item, "arguments": "".join(self._arguments.get(index, []))}
-        if item.get("type") == "message" and not item.get("content"):
-            return {**item, "content": [_part(field, pieces) for (at, field), pieces in self._texts.items() if at == index]}
-        return item
+    def _item(self, event: Mapping[str, Any], *, done: bool) -> tuple[int, StreamedItem]:
+        """Keep the item that an event brings: in the place of the same item, or in one of its own."""
+        fields, index = mapping(event.get("item")), _index(event)
+        places = self._places(index)
+        same = [place for place in places if self._items[place].is_same(fields)]
+        if not same and done and index is not None:
+            # Some proxies give an item another id in each event.
+            same = [place for place in places[-1:] if self._items[place].may_become(fields)]
+        place = same[-1] if same else self._free(index)
+        item = self._items.setdefault(place, StreamedItem(index))
+        item.fields, item.done = fields, done
+        return place, item
 
-    def _index(self, event: Mapping[str, Any]) -> int:
-        """The item that an event is about: by its place, else by its id; else a new one, or the last one."""
-        index = event.get("output_index")
-        if isinstance(index, int):
-            return index
-        new = isinstance(event.get("item"), Mapping)
-        id = mapping(event["item"]).get("id") if new else event.get("item_id")
-        known = (place for place, item in self._items.items() if id and item.get("id") == id)
-        last = max(self._items, default=-1)
-        return next(known, last + 1 if new else max(last, 0))
+    def _grown(self, event: Mapping[str, Any], kind: str) -> tuple[int, StreamedItem]:
+        """The item that a delta is about: by its id among those of its index, else the latest there; else a new one."""
+        index, id = _index(event), event.get("item_id")
+        places = [place for place in self._places(index) if self._items[place].fields.get("type") == kind]
+        known = [place for place in places if id and self._items[place].fields.get("id") == id]
+        for place in (*known[-1:], *places[-1:]):
+            return place, self._items[place]
+        place = self._free(index)
+        self._items[place] = StreamedItem(index, {"type": kind, "id": id})
+        return place, self._items[place]
+
+    def _places(self, index: int | None) -> list[int]:
+        return [place for place, item in self._items.items() if index is None or item.index == index]
+
+    def _free(self, index: int | None) -> int:
+        return index if index is not None and index not in self._items else max(self._items, default=-1) + 1
+
+
+def _index(event: Mapping[str, Any]) -> int | None:
+    index = event.get("output_index")
+    return index if isinstance(index, int) else None
 
 
 def _flat(event: Mapping[str, Any]) -> dict[str, Any]:
     return {"code": event.get("code"), "message": event.get("message")}
-
-
-def _part(field: str, pieces: list[str]) -> dict[str, Any]:
-    return {"type": "refusal" if field == "refusal" else "output_text", field: "".join(pieces)}

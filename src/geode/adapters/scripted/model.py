@@ -8,12 +8,13 @@ from returns.result import Failure, Result, Success
 
 from geode.domain.arguments import tool_use
 from geode.domain.content import Opaque, Owner, Text, ToolUseBlock
+from geode.domain.errors import Misuse
 from geode.domain.failures import CallFailure
 from geode.domain.json_value import dump_json
 from geode.domain.reply import AdapterCallResult, ReplyItem, Stop, Usage
 from geode.domain.request import AdapterCallRequest, Capabilities
 from geode.domain.retry import read_retry_hint
-from geode.domain.script import Called, Drops, Fails, Hangs, Malformed, Reply, Said, Step, Thought
+from geode.domain.script import Called, Drops, Fails, Hangs, Malformed, Reply, Said, Step, Thought, step_problem
 from geode.ports.model import CallPart, Emit, TextPart, ThinkingPart
 
 
@@ -35,6 +36,10 @@ class ScriptedModel:
     name = "scripted"
 
     def __init__(self, *steps: Step, capabilities: Capabilities | None = None) -> None:
+        for number, step in enumerate(steps, 1):
+            problem = step_problem(step)
+            if problem:
+                raise Misuse("script-step", f"ScriptedModel, step {number}: {problem}")
         self.capabilities = capabilities or Capabilities()
         self.requests: list[AdapterCallRequest] = []
         self._steps = steps

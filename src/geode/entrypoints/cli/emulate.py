@@ -5,11 +5,14 @@ from __future__ import annotations
 import json
 import socket
 from argparse import Namespace
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Final, cast
 
 from geode.domain.errors import Misuse
-from geode.domain.script import Script, says, script_from_json
+from geode.domain.script import Script, says
+from geode.domain.script_json import script_from_json
 from geode.entrypoints.providers import is_loopback
 
 GREETING: Final[Script] = (
@@ -37,15 +40,22 @@ def emulate_command(arguments: Namespace) -> int:
         on_missing="error" if arguments.once else "restart",
         by_conversation=not arguments.once,
     )
-    try:
+    place = f"--host {arguments.host} --port {arguments.port}"
+    with _listening(place):
         port = _port(arguments.host, arguments.port)
-        print(banner(arguments.host, port), flush=True)
+    print(banner(arguments.host, port), flush=True)
+    with _listening(place):
         serve(playing, arguments.host, port)
+    return 0
+
+
+@contextmanager
+def _listening(place: str) -> Iterator[None]:
+    try:
+        yield
     except (OSError, ValueError) as error:
         why = (error.strerror or str(error)).partition(" (")[0] if isinstance(error, OSError) else str(error)
-        place = f"--host {arguments.host} --port {arguments.port}"
         raise Misuse("emulator-address", f"{place}: {why}; --port 0 takes a free one") from error
-    return 0
 
 
 def read_script(path: str) -> Script:

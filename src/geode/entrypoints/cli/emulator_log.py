@@ -17,6 +17,10 @@ from geode.entrypoints.emulator.server import Emulator, Received
 class LoggedEmulator(Emulator):
     """The emulator of `geode emulate`."""
 
+    def unknown_path(self, path: str) -> Response:
+        print(f"{time.strftime('%H:%M:%S')}  no wire is at {short(path, 80)}: 404", file=sys.stderr, flush=True)
+        return super().unknown_path(path)
+
     async def answer(self, protocol: Protocol, http: Request) -> Response:
         before = len(self.received)
         response = await super().answer(protocol, http)

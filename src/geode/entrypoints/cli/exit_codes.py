@@ -9,6 +9,7 @@ if TYPE_CHECKING:
     from geode.domain.loop.outcome import Outcome
 
 WRONG_USE: Final = 2
+UNWRITABLE: Final = 74
 INTERRUPTED: Final = 130
 READER_GONE: Final = 141
 
@@ -29,6 +30,7 @@ EXIT_CODES: Final[Mapping[int, str]] = {
     5: "Failed: the provider failed, or refuses the request or the key",
     6: "Stopped: the run was ended by its caller",
     7: "Suspended: the run waits for a person's answer",
+    UNWRITABLE: "a file or stdout cannot be read or written: a full disk, a closed stream; stderr says which",
     INTERRUPTED: "interrupted by Ctrl-C; the run was cancelled cleanly",
     READER_GONE: "the reader of stdout went away",
 }

@@ -3,20 +3,24 @@
 from __future__ import annotations
 
 import sys
-from argparse import Namespace
+from argparse import ArgumentParser, Namespace
 from collections.abc import Sequence
 
 from geode.domain.errors import Misuse
+from geode.domain.naming import closest
 from geode.entrypoints.cli.arguments import parser
-from geode.entrypoints.cli.exit_codes import INTERRUPTED, READER_GONE, WRONG_USE
+from geode.entrypoints.cli.exit_codes import INTERRUPTED, READER_GONE, UNWRITABLE, WRONG_USE
 from geode.entrypoints.cli.stdout import forget_stdout, never_fail_to_print
 from geode.entrypoints.cli.wrong_use import on_the_command_line
 
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run the command and give its exit code (see `exit_codes`). Nothing expected shows a traceback."""
-    never_fail_to_print()
-    arguments = parser().parse_args(argv)
+    writable = never_fail_to_print()
+    arguments = _arguments(parser(), argv)
+    if not writable:
+        print(f"geode {arguments.command}: stdout is closed, so nobody would see what it says", file=sys.stderr)
+        return UNWRITABLE
     try:
         code = _perform(arguments)
         sys.stdout.flush()
@@ -29,7 +33,23 @@ def main(argv: Sequence[str] | None = None) -> int:
     except BrokenPipeError:
         forget_stdout()
         return READER_GONE
+    except OSError as error:
+        forget_stdout()
+        place = f": {error.filename}" if error.filename else ""
+        print(f"geode {arguments.command}: {error.strerror or error}{place}", file=sys.stderr)
+        return UNWRITABLE
     return code
+
+
+def _arguments(grammar: ArgumentParser, argv: Sequence[str] | None) -> Namespace:
+    """The arguments; an option that does not exist is told with the one that was probably meant."""
+    arguments, unknown = grammar.parse_known_args(argv)
+    if unknown:
+        option = next((word for word in unknown if word.startswith("-")), unknown[0]).partition("=")[0]
+        close = closest(option, [f"--{name.replace('_', '-')}" for name in vars(arguments)])
+        hint = f"did you mean {close[0]}?" if close and option.startswith("-") else f"see geode {arguments.command} --help"
+        grammar.exit(WRONG_USE, f"geode {arguments.command}: there is no argument {option}; {hint}\n")
+    return arguments
 
 
 def _perform(arguments: Namespace) -> int:

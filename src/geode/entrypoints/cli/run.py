@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import logging
 import sys
 from argparse import Namespace
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 from geode.application.agentic_loop import AgenticLoop
 from geode.domain.errors import Misuse
@@ -42,25 +43,41 @@ def run_command(arguments: Namespace) -> int:
         told = _Told(shown)
         if not arguments.stream:
             settings["observe"] = told
-        opening = session(**settings)
+        with _no_advice_in_python():
+            opening = session(**settings)
         load_sdk(model, providers)
         outcome = asyncio.run(_perform(prompt, opening, told, streamed=arguments.stream))
         shown.end(outcome)
     return exit_code(outcome)
 
 
+@contextlib.contextmanager
+def _no_advice_in_python() -> Iterator[None]:
+    """What a session logs of tools that nobody can approve was said here, with the option that helps."""
+    log = logging.getLogger("geode")
+    log.addFilter(_is_no_advice)
+    try:
+        yield
+    finally:
+        log.removeFilter(_is_no_advice)
+
+
+def _is_no_advice(record: logging.LogRecord) -> bool:
+    return "has no approve=" not in record.getMessage()
+
+
 class _Told:
-    """Hands events on to be shown. When nobody reads them any more the run is stopped: it would be paid for in vain."""
+    """Hands events on to be shown. When they cannot be written any more the run is stopped: it would be paid for in vain."""
 
     def __init__(self, shown: Shown) -> None:
         self._shown = shown
         self.loop: AgenticLoop | None = None
-        self.nobody_reads: BrokenPipeError | None = None
+        self.nobody_reads: OSError | None = None
 
     def __call__(self, event: Event) -> None:
         try:
             self._shown.event(event)
-        except BrokenPipeError as error:
+        except OSError as error:
             self.nobody_reads = error
             if self.loop is not None:
                 self.loop.stop()

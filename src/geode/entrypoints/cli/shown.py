@@ -41,6 +41,7 @@ class AsItComes:
     def __init__(self, out: TextIO) -> None:
         self._out = out
         self._unended = False
+        self._running: set[tuple[int, int]] = set()
 
     def event(self, event: Event) -> None:
         match event:
@@ -51,11 +52,15 @@ class AsItComes:
             case ModelCalled():
                 self._end_line()
             case ToolStarted(call=call):
+                self._running.add((event.round, event.index))
                 self._tell(f"→ {call_text(call, _WIDTH)}")
             case ToolProgressed(call=call, message=message):
                 self._tell(f"… {call.name}: {message}")
             case ToolFinished(call=call, result=result, seconds=seconds):
-                head = f"{MARKS[result.kind]} {call.name} {time_text(seconds)}  "
+                ran = (event.round, event.index) in self._running
+                if not ran:  # denied, or never fit to run
+                    self._tell(f"→ {call_text(call, _WIDTH)}")
+                head = f"{MARKS[result.kind]} {call.name} {time_text(seconds) if ran else result.kind}  "
                 self._tell(head + result_text(result, _WIDTH - len(head)))
             case _:
                 if isinstance(event, Retrying | Notice):

@@ -10,6 +10,7 @@ from collections.abc import Iterable, Sequence
 from types import ModuleType
 from typing import Any, Final, cast
 
+from geode.adapters.schema_jsonschema import JsonschemaValidator
 from geode.domain.errors import Misuse
 from geode.domain.naming import closest
 from geode.entrypoints.tools import build_tools
@@ -23,7 +24,7 @@ def load_tools(wanted: Iterable[str]) -> tuple[Tool, ...]:
     """The tools that the arguments name, in order. Misuse names the module, the name and what is there."""
     if os.getcwd() not in sys.path and "" not in sys.path:
         sys.path.insert(0, os.getcwd())
-    return build_tools([tool for text in wanted for tool in _named(text)])
+    return build_tools([tool for text in wanted for tool in _named(text)], validator=JsonschemaValidator())
 
 
 def _named(text: str) -> list[object]:

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import os
+import shutil
 import sys
 import tempfile
 from argparse import Namespace
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from importlib.metadata import version
 from pathlib import Path
@@ -19,10 +21,11 @@ from geode.domain.loop.outcome import Answered, Failed
 from geode.domain.routing import Provider, WireName
 from geode.domain.script import Script
 from geode.entrypoints import emulator
+from geode.entrypoints.demo.again import Again
 from geode.entrypoints.demo.folder import Folder, folder_to_show
 from geode.entrypoints.demo.same import comparable, difference
 from geode.entrypoints.demo.script import QUESTION, SYSTEM, script
-from geode.entrypoints.demo.timeline import Timeline, painter
+from geode.entrypoints.demo.timeline import Paint, Timeline, painter
 from geode.entrypoints.demo.tools import DemoTools
 from geode.entrypoints.runtime import session
 from geode.entrypoints.settings import Settings
@@ -78,18 +81,48 @@ class _Yes:
 def demo_command(arguments: Namespace) -> int:
     """Run, show, compare. 0 when everything was as it must be."""
     folder = folder_to_show()
-    reports = Path(arguments.keep) if arguments.keep else Path(tempfile.mkdtemp(prefix="geode-demo-"))
-    timeline = Timeline(painter(color=not arguments.no_color))
-    timeline.paint([("geode demo", "bold"), f": one script over each wire, offline, on the real files of {folder.root}"])
+    paint = painter(color=not arguments.no_color)
+    paint(
+        [("geode demo", "bold"), f": one script over each wire (a provider's HTTP API), offline, on the files of {folder.root}"]
+    )
     chosen = [wire for wire in WIRES if arguments.wire in (None, wire.name)]
-    told = asyncio.run(_runs(chosen, folder, reports, timeline))
+    with _reports(arguments.keep) as reports:
+        told = asyncio.run(_runs(chosen, folder, reports, paint))
+        for one in told:
+            report = reports / one.wire.name / "report.md"
+            if not report.exists():
+                one.problems.append(f"{report} was not written")
+            if one.problems and not arguments.keep:
+                shutil.rmtree(report.parent, ignore_errors=True)
     problems = [f"{one.wire.title}: {problem}" for one in told for problem in one.problems] + _differences(told, folder)
-    return _concluded(timeline, told, problems, reports)
+    return _concluded(paint, told, problems, reports)
 
 
-async def _runs(wires: Sequence[Wire], folder: Folder, reports: Path, timeline: Timeline) -> list[Told]:
+@contextlib.contextmanager
+def _reports(keep: str | None) -> Iterator[Path]:
+    """Where the reports go: a temporary folder goes away again when it is left empty, or in the middle."""
+    if keep:
+        yield Path(keep)
+        return
+    folder = Path(tempfile.mkdtemp(prefix="geode-demo-"))
+    try:
+        yield folder
+    except BaseException:
+        shutil.rmtree(folder, ignore_errors=True)
+        raise
+    if not any(folder.iterdir()):
+        folder.rmdir()
+
+
+async def _runs(wires: Sequence[Wire], folder: Folder, reports: Path, paint: Paint) -> list[Told]:
     played = script(folder)
-    return [await _run(wire, played, DemoTools(folder, reports / wire.name), timeline) for wire in wires]
+    told: list[Told] = []
+    for wire in wires:
+        timeline = Again(paint, told[0].events) if told else Timeline(paint)
+        if not told:
+            timeline.legend()
+        told.append(await _run(wire, played, DemoTools(folder, reports / wire.name), timeline))
+    return told
 
 
 async def _run(wire: Wire, played: Script, tools: DemoTools, timeline: Timeline) -> Told:
@@ -107,8 +140,6 @@ async def _run(wire: Wire, played: Script, tools: DemoTools, timeline: Timeline)
 
     async with emulator.running(server) as running:
         address = running.base_url + wire.path
-        how = "streamed" if wire.streamed else "whole replies"
-        timeline.header(wire.title, f"{wire.sdk} {version(wire.sdk)}, {how}, {address}", QUESTION)
         settings = Settings(
             model=f"demo/{wire.model}",
             providers=[Provider("demo", wire.name, address)],
@@ -117,7 +148,10 @@ async def _run(wire: Wire, played: Script, tools: DemoTools, timeline: Timeline)
             observe=observe,
             system=SYSTEM,
         )
-        async with session(**settings) as loop:
+        opening = session(**settings)  # it says which package is missing, if one is
+        how = "streamed" if wire.streamed else "whole replies"
+        timeline.header(wire.title, f"{wire.sdk} {version(wire.sdk)}, {how}, {address}", QUESTION)
+        async with opening as loop:
             if wire.streamed:
                 async for _ in loop.stream(QUESTION):
                     pass
@@ -157,12 +191,12 @@ def _differences(told: Sequence[Told], folder: Folder) -> list[str]:
     return [*found, f"files changed meanwhile ({', '.join(changed[:3])}): run it again"] if changed else found
 
 
-def _concluded(timeline: Timeline, told: Sequence[Told], problems: Sequence[str], reports: Path) -> int:
-    paint = timeline.paint
+def _concluded(paint: Paint, told: Sequence[Told], problems: Sequence[str], reports: Path) -> int:
     paint([])
     for problem in problems:
         paint([("✗ ", "bold red"), problem])
     if problems:
+        _paint_reports(paint, reports, [one for one in told if not one.problems])
         return 1
     requests = sum(one.requests for one in told)
     shared = len(comparable(told[0].events))
@@ -174,7 +208,7 @@ def _concluded(timeline: Timeline, told: Sequence[Told], problems: Sequence[str]
             ]
         )
     paint([("✓ ", "bold green"), f"{requests} requests, each accepted by the rules of the emulator"])
-    paint([("✓ ", "bold green"), "reports: ", *_paths(reports, told)])
+    _paint_reports(paint, reports, told)
     paint([])
     paint(["The model was scripted; SDKs, HTTP, tools and files were real. With a real one:"])
     for line in _command():
@@ -183,10 +217,22 @@ def _concluded(timeline: Timeline, told: Sequence[Told], problems: Sequence[str]
     return 0
 
 
-def _paths(reports: Path, told: Sequence[Told]) -> list[str]:
+def _paint_reports(paint: Paint, reports: Path, told: Sequence[Told]) -> None:
     names = [one.wire.name for one in told]
-    middle = names[0] if len(names) == 1 else f"{{{','.join(names)}}}"
-    return [f"{reports}/{middle}/report.md"]
+    if names:
+        middle = names[0] if len(names) == 1 else f"{{{','.join(names)}}}"
+        paint([("✓ ", "bold green"), f"reports: {reports}/{middle}/report.md"])
+
+
+def _geode() -> str:
+    """How this command is typed: from an environment that is not activated, by its path."""
+    if shutil.which("geode"):
+        return "geode"
+    beside = Path(sys.executable).with_name("geode")
+    if not beside.exists():
+        return "python -m geode"
+    near = os.path.relpath(beside)
+    return str(beside) if near.startswith(os.pardir) else near
 
 
 def _command() -> tuple[str, str]:
@@ -195,6 +241,6 @@ def _command() -> tuple[str, str]:
     key = "" if found else "ANTHROPIC_API_KEY=… "
     model = _KEYS[found or "ANTHROPIC_API_KEY"]
     return (
-        f'{key}geode run "{QUESTION.partition("?")[0]}?" --model {model} --stream \\',
+        f'{key}{_geode()} run "{QUESTION.partition("?")[0]}?" --model {model} --stream \\',
         "  --tools geode.entrypoints.demo.here:tools --approve write_report",
     )

@@ -82,13 +82,19 @@ class Timeline:
         self._finished: dict[int, ToolFinished] = {}
         self._counts: Counter[str] = Counter()
 
+    def legend(self) -> None:
+        """What the marks and bars below mean."""
+        marks = f"{MARKS['ok']} ok   {MARKS['failed']} failed   ⚑ a person is asked   ▕ ██ ▏ when a call ran, within its round"
+        self.paint([(marks, "dim")])
+
     def header(self, title: str, details: str, question: str) -> None:
         """A new run begins."""
         self._begin()
         rule = "─" * max(self.width - len(title) - len(details) - 4, 2)
         self.paint([])
         self.paint([(f"── {title} ", "bold cyan"), (rule, "cyan"), f" {details}"])
-        self._say("asked", question, "")
+        if question:
+            self._say("asked", question, "")
 
     def event(self, event: Event) -> None:
         now = time.perf_counter()
@@ -167,6 +173,9 @@ class Timeline:
         self._say("answers" if good else type(outcome).__name__, outcome.text, "bold" if good else "red")
         if isinstance(outcome, Failed):
             self._say(outcome.reason, outcome.why, "red")
+        self._sum_up(outcome, rounds, good=good)
+
+    def _sum_up(self, outcome: Outcome, rounds: int, *, good: bool) -> None:
         counts, usage = self._counts, outcome.usage
         parts = [f"{rounds} rounds", f"{counts['calls']} calls ({counts['failed']} failed, {counts['approved']} approved)"]
         parts += [f"{usage.input_tokens:,} tokens in, {usage.output_tokens:,} out", f"{self._deltas} deltas"]

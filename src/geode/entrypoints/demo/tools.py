@@ -86,12 +86,15 @@ class DemoTools:
         """
         if self._reports is None:
             self._reports = Path(tempfile.mkdtemp(prefix="geode-report-"))
-        self._reports.mkdir(parents=True, exist_ok=True)
         picture = "\n\n![chart](chart.png)" if self._chart else ""
-        if self._chart:
-            (self._reports / "chart.png").write_bytes(self._chart)
         whole = f"# {title}\n\n{text}{picture}\n"
-        (self._reports / "report.md").write_text(whole, "utf-8")
+        try:
+            self._reports.mkdir(parents=True, exist_ok=True)
+            if self._chart:
+                (self._reports / "chart.png").write_bytes(self._chart)
+            (self._reports / "report.md").write_text(whole, "utf-8")
+        except OSError as error:
+            raise ToolError(f"{self._reports} cannot be written: {error.strerror}", recoverable=False) from error
         return f"report.md with {len(whole.splitlines())} lines" + (", and chart.png" if self._chart else "")
 
     def _file(self, path: str) -> File:

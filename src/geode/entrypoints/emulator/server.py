@@ -23,7 +23,9 @@ from geode.entrypoints.emulator.render import DEFAULT_DIALECT, DIALECTS, Dialect
 from geode.entrypoints.emulator.rule import Violation
 from geode.entrypoints.emulator.rules import check
 
-ENDPOINTS: Final[Mapping[str, Protocol]] = {"/messages": "messages", "/responses": "responses", "/chat/completions": "chat"}
+_ENDPOINTS: Final[Mapping[str, Protocol]] = {"/messages": "messages", "/responses": "responses", "/chat/completions": "chat"}
+# With `/v1` and without, and nowhere else: a wrong base address has to be noticed.
+ENDPOINTS: Final[Mapping[str, Protocol]] = {f"{base}{path}": wire for base in ("/v1", "") for path, wire in _ENDPOINTS.items()}
 MESSAGES_BODY_LIMIT: Final = 32 * 1024 * 1024
 # A script that ran out, or cannot be played on a wire, is a mistake of the test: repeating cannot help.
 NO_RETRY: Final = {"x-should-retry": "false"}
@@ -112,6 +114,11 @@ class Emulator:
             return self._play(step, exchange, request_id, ids)
         except ScriptError as error:
             return self._mistake(exchange, str(error), request_id, ids)
+
+    def unknown_path(self, path: str) -> Response:
+        """The answer where no wire is."""
+        text = f"The emulator serves {', '.join('/v1' + ending for ending in _ENDPOINTS)}, not {path}."
+        return _json(errors.envelope("chat", self.dialect or "openai", 404, text), 404, {})
 
     def _judge(self, protocol: Protocol, dialect: Dialect, http: Request, raw: bytes) -> tuple[Json, tuple[Violation, ...]]:
         try:
@@ -220,17 +227,14 @@ class Emulator:
 
 
 def build_app(emulator: Emulator) -> Starlette:
-    """The ASGI app of an emulator; any path that ends in a wire's own endpoint is served.
+    """The ASGI app of an emulator.
 
     Cut connections need the server of `run.py`; everything else works under any ASGI server.
     """
 
     async def endpoint(http: Request) -> Response:
-        found: Protocol | None = next((wire for ending, wire in ENDPOINTS.items() if http.url.path.endswith(ending)), None)
-        if found is None:
-            text = f"The emulator serves {', '.join('/v1' + ending for ending in ENDPOINTS)}, not {http.url.path}."
-            return _json(errors.envelope("chat", emulator.dialect or "openai", 404, text), 404, {})
-        return await emulator.answer(found, http)
+        found = ENDPOINTS.get(http.url.path)
+        return emulator.unknown_path(http.url.path) if found is None else await emulator.answer(found, http)
 
     return Starlette(routes=[Route("/{path:path}", endpoint, methods=["POST", "GET"])])
 

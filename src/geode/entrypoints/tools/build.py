@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from enum import Enum
 from types import UnionType
 from typing import Annotated, Any, Union, get_args, get_origin
@@ -15,11 +16,16 @@ from geode.entrypoints.tools.docstring import read_docstring
 from geode.entrypoints.tools.plain import Convert, Shape, object_schema, plain
 from geode.entrypoints.tools.signature import NO_DEFAULT, Injected, Parameter, Signature, read_signature, unresolved
 from geode.entrypoints.tools.source import Source, source_of
-from geode.ports.tools import Invoke, Tool, ToolContext
+from geode.ports.schema import SchemaValidator
+from geode.ports.tools import Tool, ToolContext
 
 
-def build_tools(values: Iterable[object], deps: object = None) -> tuple[Tool, ...]:
-    """The tools that `values` are, in order. Misuse for what `as_tool` refuses, and for two tools of one name."""
+def build_tools(values: Iterable[object], deps: object = None, validator: SchemaValidator | None = None) -> tuple[Tool, ...]:
+    """The tools that `values` are, in order. Misuse for what `as_tool` refuses, and for two tools of one name.
+
+    With a `validator`, also for a schema that is none, where somebody wrote one: those that are made of the
+    plain types of a function are right by construction, and need not be compiled before they are used.
+    """
     if callable(values) or isinstance(values, str | bytes | Tool) or not isinstance(values, Iterable):
         raise Misuse("not-a-list", f"tools= must be a list, got {type(values).__name__}. Write tools=[…]")
     tools = tuple(as_tool(value, deps) for value in values)
@@ -30,7 +36,16 @@ def build_tools(values: Iterable[object], deps: object = None) -> tuple[Tool, ..
             first, second = (one.place or "a Tool made without a place" for one in (named[name], tool))
             raise Misuse("tool-twice", f'two tools are called "{name}": {first} and {second}. Rename one: @tool(name=…)')
         named[name] = tool
+        if validator is not None and not (isinstance(tool.invoke, _Handler) and tool.invoke.by_table):
+            _refuse_broken(tool.spec, validator)
     return tools
+
+
+def _refuse_broken(spec: ToolSpec, validator: SchemaValidator) -> None:
+    try:
+        validator.compile(spec.input_schema)
+    except ValueError as error:
+        raise Misuse("tool-schema", f"tool {spec.name}: input_schema is no JSON Schema; {error}") from None
 
 
 def as_tool(value: object, deps: object = None) -> Tool:
@@ -52,7 +67,7 @@ def as_tool(value: object, deps: object = None) -> Tool:
     return Tool(
         ToolSpec(source.name, description if declared.description is None else declared.description, schema),
         declared.tier,
-        _invoker(source, signature, shapes),
+        _handler(source, signature, shapes),
         not source.is_async if declared.blocking is None else declared.blocking,
         declared.timeout_seconds,
         source.place,
@@ -102,25 +117,37 @@ def _default(parameter: Parameter) -> dict[str, Any]:
         return {}
 
 
-def _invoker(source: Source, signature: Signature, shapes: Mapping[str, Shape]) -> Invoke:
-    """The handler: arguments that fit the schema become those of the function, by a plan that is made once."""
-    call = source.call
-    ways: list[tuple[str, Convert]] = [(name, shape.convert) for name, shape in shapes.items() if shape.convert]
-    injected = signature.context.name if signature.context else None
-    positional = signature.positional
+@dataclass(frozen=True, slots=True)
+class _Handler:
+    """Arguments that fit the schema become those of the function, by a plan that is made once.
 
-    def invoke(arguments: Mapping[str, Any], context: ToolContext[Any]) -> Any:
+    `by_table`: the schema is made of plain types alone.
+    """
+
+    call: Callable[..., Any]
+    ways: Sequence[tuple[str, Convert]]
+    injected: str | None
+    positional: Sequence[tuple[str, Any]]
+    by_table: bool
+
+    def __call__(self, arguments: Mapping[str, Any], context: ToolContext[Any]) -> Any:
         filled = dict(arguments)
-        for name, convert in ways:
+        for name, convert in self.ways:
             if name in filled:
                 filled[name] = convert(filled[name])
-        if injected is not None:
-            filled[injected] = context
-        if not positional:
-            return call(**filled)
-        return call(*[filled.pop(name, default) for name, default in positional], **filled)
+        if self.injected is not None:
+            filled[self.injected] = context
+        if not self.positional:
+            return self.call(**filled)
+        return self.call(*[filled.pop(name, default) for name, default in self.positional], **filled)
 
-    return invoke
+
+def _handler(source: Source, signature: Signature, shapes: Mapping[str, Shape]) -> _Handler:
+    ways = [(name, shape.convert) for name, shape in shapes.items() if shape.convert]
+    injected = signature.context.name if signature.context else None
+    # What pydantic described has no `takes`.
+    by_table = all(shape.takes for shape in shapes.values())
+    return _Handler(source.call, ways, injected, signature.positional, by_table)
 
 
 def _fits(deps: object, wanted: Any) -> bool:

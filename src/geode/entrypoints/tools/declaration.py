@@ -8,11 +8,13 @@ from dataclasses import dataclass
 from typing import Any, Final, TypeVar, overload
 
 from geode.domain.errors import Misuse
+from geode.domain.naming import refuse_unknown
 from geode.domain.tiers import SafetyTier, TierName, tier_of
 
 F = TypeVar("F", bound=Callable[..., Any])
 
 _ATTRIBUTE: Final = "__geode_tool__"
+_SETTINGS: Final = ("tier", "name", "description", "timeout_seconds", "blocking")
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,14 +48,16 @@ def tool(
     description: str | None = None,
     timeout_seconds: float | None = None,
     blocking: bool | None = None,
+    **unknown: Any,
 ) -> Any:
     """Declare a function, a method or a class of callable objects as a tool: `@tool` or `@tool(tier="safe")`.
 
     The function is returned unchanged. `tier` says how much harm it can do; without one it is DANGEROUS.
     `name` and `description` replace the function's own. `timeout_seconds` is its deadline, if it is not
     the policy's. `blocking=False` says that a synchronous function never blocks, so that it needs no
-    thread. An unknown tier, or a deadline that is none, is Misuse.
+    thread. An unknown setting or tier, or a deadline that is none, is Misuse.
     """
+    refuse_unknown("@tool", unknown, _SETTINGS)
     declaration = Declaration(tier_of(tier), name, description, _deadline(timeout_seconds), blocking)
 
     def declare(function: F) -> F:

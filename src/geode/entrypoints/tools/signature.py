@@ -49,6 +49,7 @@ def read_signature(source: Source) -> Signature:
     given = _parameters(source)
     for parameter in given:
         _refuse_variadic(source, parameter)
+        _refuse_unbound(source, parameter)
         if parameter.annotation is inspect.Parameter.empty:
             text = f'parameter "{parameter.name}" has no annotation. Write {parameter.name}: str'
             source.refuse("no-annotation", text)
@@ -94,6 +95,14 @@ def _refuse_variadic(source: Source, parameter: inspect.Parameter) -> None:
         source.refuse("var-args", f"*{name} has no fixed length that a schema could tell. Write {name}: list[{inner}]")
     if parameter.kind is inspect.Parameter.VAR_KEYWORD:
         source.refuse("var-args", f"**{name} has no names that a schema could tell. Write {name}: dict[str, {inner}]")
+
+
+def _refuse_unbound(source: Source, parameter: inspect.Parameter) -> None:
+    owner = source.written.__qualname__.rpartition(".")[0]
+    if owner and parameter.name in ("self", "cls") and parameter.annotation is inspect.Parameter.empty:
+        kind = owner.rpartition(".")[2]
+        text = f"it is a method without its object. Give an instance's method: tools=[{kind}(…).{source.written.__name__}]"
+        source.refuse("unbound-method", text)
 
 
 def _resolved(source: Source, parameter: inspect.Parameter) -> Any:

@@ -29,7 +29,7 @@ class Source:
     def refuse(self, id: str, message: str) -> NoReturn:
         """Misuse that starts with the tool and where it was written."""
         where = f" ({self.place})" if self.place else ""
-        raise Misuse(id, f"tool {self.name}{where}: {message}")
+        raise Misuse(id, f"tool {self.name}{where}: {message}") from None
 
     @property
     def docstring(self) -> str | None:

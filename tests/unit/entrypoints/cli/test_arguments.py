@@ -10,7 +10,8 @@ from typing import get_args
 import pytest
 
 from geode.domain.routing import WireName
-from geode.domain.script import STEP_WORDS, Fails, Reply, script_from_json
+from geode.domain.script import Fails, Reply
+from geode.domain.script_json import STEP_WORDS, script_from_json
 from geode.entrypoints.cli.arguments import DIALECTS, WIRES, parser
 from geode.entrypoints.cli.exit_codes import EXIT_CODES
 from geode.entrypoints.cli.main import main

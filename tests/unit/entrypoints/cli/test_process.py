@@ -5,7 +5,10 @@ from __future__ import annotations
 import os
 import re
 import select
+import shlex
 import signal
+import subprocess
+import sys
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -15,7 +18,7 @@ import pytest
 
 from geode.domain.script import calls, hangs, says
 from geode.entrypoints.emulator import Emulator, running_in_thread
-from tests.unit.entrypoints.cli.commands import geode, started
+from tests.unit.entrypoints.cli.commands import environment, geode, started
 
 # Of the two SDKs this model needs the one that is imported sooner.
 GPT = ("--model", "gpt-5.2", "--base-url")
@@ -114,6 +117,38 @@ def test_a_reader_that_goes_away_ends_the_run_without_a_traceback(project: Path,
         err = piped.stderr.read()
         assert piped.wait(timeout=10) == 141
     assert "Traceback" not in err
+
+
+def shell(line: str, cwd: Path) -> subprocess.CompletedProcess[str]:
+    """`geode …` by a shell, which can close streams."""
+    return subprocess.run(
+        ["sh", "-c", line.replace("geode", f"{shlex.quote(sys.executable)} -m geode", 1)],
+        cwd=cwd,
+        env=environment(),
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+    )
+
+
+@pytest.mark.parametrize("how", ["", "--stream", "--jsonl"])
+def test_a_full_disk_is_told_and_not_taken_for_success(project: Path, how: str) -> None:
+    if not Path("/dev/full").exists():
+        pytest.skip("this platform has no /dev/full")
+    server = Emulator((says("Hello."),))
+    with running_in_thread(server) as at:
+        done = shell(f"geode run Hi {' '.join(GPT)} {at.base_url} {how} >/dev/full", project)
+    assert (done.returncode, done.stderr) == (74, "geode run: No space left on device\n")
+
+
+def test_closed_streams_show_no_traceback(project: Path) -> None:
+    no_input = shell("geode run - --model gpt-5.2 <&-", project)
+    assert (no_input.returncode, no_input.stderr.partition(":")[0]) == (2, "geode run")
+    assert "the prompt is empty" in no_input.stderr
+    no_output = shell("geode run Hi --model gpt-5.2 >&-", project)
+    assert (no_output.returncode, "stdout is closed" in no_output.stderr) == (74, True)
+    assert shell("geode run - --model gpt-5.2 <&- 2>&-", project).returncode == 2
 
 
 def test_what_a_terminal_cannot_show_does_not_end_the_run(project: Path) -> None:

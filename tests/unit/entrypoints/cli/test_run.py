@@ -4,19 +4,22 @@ from __future__ import annotations
 
 import io
 import json
+import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from geode.domain.content import ToolUseBlock
+from geode.domain.content import Text, ToolResult, ToolUseBlock
 from geode.domain.conversation import Conversation
 from geode.domain.loop.outcome import Answered, Exhausted, Failed, Outcome, Refused, Stopped, Suspended
 from geode.domain.reply import Usage
 from geode.domain.script import Step
 from geode.entrypoints.cli.exit_codes import EXIT_CODES, exit_code
 from geode.entrypoints.cli.main import main
+from geode.entrypoints.cli.shown import AsItComes
+from geode.ports.events import ToolFinished, ToolStarted
 from geode.testing import ScriptedModel, calls, cut, default_model, fails, refuses, says
 from tests.unit.entrypoints.cli.commands import lines_of
 
@@ -112,6 +115,40 @@ def test_above_mcp_trusted_runs_what_was_approved(run: Callable[..., Ran], appro
     assert [result["kind"] for result in closed["results"]] == [kind]
     warned = "geode run: every call of save (WRITE) will be denied. --approve save allows them; what cannot hurt is marked"
     assert err.count(warned) == (kind == "denied")
+    assert err.count("will be denied") == (kind == "denied")
+    assert "approve=" not in err
+
+
+def test_a_call_that_never_ran_shows_all_the_same(capsys: pytest.CaptureFixture[str]) -> None:
+    shown = AsItComes(sys.stdout)
+    call = ToolUseBlock("c1", "save", {"text": "x"})
+    numbered: dict[str, Any] = {"run_id": "r", "seq": 1, "round": 1, "attempt": 1, "index": 0, "call": call}
+    denied = ToolResult("c1", "denied", (Text("the operator said no"),))
+    shown.event(ToolFinished(**numbered, result=denied, seconds=0.0))
+    shown.event(ToolStarted(**{**numbered, "index": 1}))
+    shown.event(ToolFinished(**{**numbered, "index": 1}, result=denied, seconds=0.0))
+    assert capsys.readouterr().err.splitlines() == [
+        '→ save(text="x")',
+        "⚑ save denied  the operator said no",
+        '→ save(text="x")',
+        "⚑ save 0 ms  the operator said no",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (["x", "--modle", "foo"], "there is no argument --modle; did you mean --model?"),
+        (["x", "--modle=foo"], "there is no argument --modle; did you mean --model?"),
+        (["x", "--base_url", "http://x"], "there is no argument --base_url; did you mean --base-url?"),
+        (["x", "y"], "there is no argument y; see geode run --help"),
+    ],
+)
+def test_an_option_that_does_not_exist(arguments: list[str], said: str, capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit) as caught:
+        main(["run", *arguments])
+    assert caught.value.code == 2
+    assert capsys.readouterr().err == f"geode run: {said}\n"
 
 
 def test_nobody_is_warned_when_no_tool_asks(run: Callable[..., Ran]) -> None:

@@ -6,12 +6,24 @@ import os
 import re
 import subprocess
 import sys
+import tempfile
 import time
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 import geode
+from geode.domain.content import Text, ToolResult, ToolUseBlock
+from geode.domain.conversation import Conversation
+from geode.domain.loop.outcome import Answered
+from geode.domain.reply import Stop, Usage
+from geode.entrypoints.demo.again import Again
+from geode.entrypoints.demo.main import _reports
+from geode.ports.events import Event, Finished, ModelReplied, RoundClosed, ToolFinished
+
+CALL = ToolUseBlock("c", "look", {})
+NUMBERED: dict[str, Any] = {"run_id": "r", "seq": 1, "round": 1, "attempt": 1}
 
 CHECKOUT = {
     "pyproject.toml": '[project]\nname = "shop"\n',
@@ -56,14 +68,16 @@ def test_three_runs_on_the_files_of_a_checkout(checkout: Path, tmp_path: Path) -
     said = done.stdout
     for title in ("Anthropic Messages", "OpenAI Responses", "Chat Completions"):
         assert f"── {title} ─" in said
-    assert said.count("⚑ asks  May write_report run? It is WRITE.") == 3
-    assert said.count("✗ read_file    docs/roadmap.md") == 3
-    assert said.count("[image png ") == 3
+    assert said.count("⚑ asks  May write_report run? It is WRITE.") == 1
+    assert said.count("✗ read_file    docs/roadmap.md") == 1
+    assert said.count("[image png ") == 1
+    assert said.count(" 2  as above  ✗ read_file  ✓ read_file\n") == 2
+    assert said.count("✓ ok   ✗ failed   ⚑ a person is asked   ▕ ██ ▏ when a call ran, within its round") == 1
     assert said.count("✓ 5 rounds · 7 calls (1 failed, 1 approved)") == 3
     assert "✓ 3 wires, streamed and not: the same outcome and the same " in said
     assert "✓ 15 requests, each accepted by the rules of the emulator" in said
     assert f"✓ reports: {reports}/{{messages,responses,chat}}/report.md" in said
-    assert "ANTHROPIC_API_KEY=… geode run" in said
+    assert re.search(r"ANTHROPIC_API_KEY=… \S*geode run", said)
     assert max(len(line) for line in said.splitlines()) <= 100 + len(str(checkout))
     for wire in ("messages", "responses", "chat"):
         report = (reports / wire / "report.md").read_text("utf-8")
@@ -81,11 +95,64 @@ def test_one_wire_alone_elsewhere_looks_at_geode_itself(tmp_path: Path, monkeypa
     done = demo(elsewhere, "--wire", "responses", "--no-color")
     assert (done.returncode, done.stderr) == (0, "")
     assert "Anthropic" not in done.stdout
-    assert re.search(r"on the real files of \S+/geode\n", done.stdout)
+    assert re.search(r"on the files of \S+/geode\n", done.stdout)
     (report,) = re.findall(r"✓ reports: (\S+)", done.stdout)
     assert Path(report).parent.name == "responses"
     assert "| domain | " in Path(report).read_text("utf-8")
     assert list(elsewhere.iterdir()) == []
+
+
+def test_reports_that_cannot_be_written_are_no_success(checkout: Path, tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("in the way")
+    done = demo(checkout, "--keep", str(tmp_path / "file"))
+    assert (done.returncode, done.stderr) == (1, "")
+    assert done.stdout.count("report.md was not written") == 3
+    assert "✓ reports" not in done.stdout
+
+
+def test_a_run_that_failed_leaves_no_temporary_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+
+    def interrupted() -> None:
+        with _reports(None) as reports:
+            (reports / "chat").mkdir()
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        interrupted()
+    with _reports(None) as reports:
+        pass
+    assert list(tmp_path.iterdir()) == []
+    with _reports(None) as reports:
+        (reports / "chat").mkdir()
+    assert list(tmp_path.iterdir()) == [reports]
+
+
+def test_what_differs_from_the_first_run_is_told_in_full() -> None:
+    def told(text: str, end: str) -> list[Event]:
+        reply = ModelReplied(**NUMBERED, text=text, calls=(CALL,), stop=Stop.TOOL_CALLS, usage=Usage(), route="", request_id="")
+        finished = ToolFinished(**NUMBERED, index=0, call=CALL, result=ToolResult("c", "ok", (Text("x"),)), seconds=0.0)
+        outcome = Answered(end, Conversation(), Usage(), "r")
+        return [reply, finished, RoundClosed(**NUMBERED, results=()), Finished(**NUMBERED, outcome=outcome)]
+
+    def shown(events: list[Event]) -> str:
+        lines: list[str] = []
+        again = Again(lambda line: lines.append("".join(span if isinstance(span, str) else span[0] for span in line)), first)
+        again.header("Wire", "details", "What?")
+        for event in events:
+            again.event(event)
+        return "\n".join(lines)
+
+    first = told("Look", "The end")
+    same = shown(first)
+    assert " 1  as above  ✓ look" in same
+    assert "Look" not in same
+    assert "The end" not in same
+    assert "✓ 1 rounds · 1 calls" in same
+    other = shown(told("Look", "Another end"))
+    assert " 1  as above  ✓ look" in other
+    assert "Another end" in other
+    assert "Leap" in shown(told("Leap", "The end"))
 
 
 def test_a_reader_that_goes_away_is_no_traceback(checkout: Path, tmp_path: Path) -> None:

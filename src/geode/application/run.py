@@ -1,0 +1,184 @@
+"""One run, from a state to its outcome: the pending action is performed and what happened is fed to `step`."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Coroutine, Mapping, Sequence
+from typing import Any
+
+from geode.application.announcer import Announcer
+from geode.application.catalog import said_of_denied
+from geode.application.foreign import Noted, handed
+from geode.application.model_call import ModelCall
+from geode.application.stage import StagePerformer
+from geode.domain.codec import dumps
+from geode.domain.content import ToolResult, ToolUseBlock
+from geode.domain.loop.actions import CallModel, Finish, RunStage, Suspend, Wait
+from geode.domain.loop.inputs import Input, Interrupted, ModelFailed, ModelReplied, StopRequested, Waited
+from geode.domain.loop.outcome import Outcome, Suspended
+from geode.domain.loop.state import State
+from geode.domain.loop.step import step
+from geode.domain.turns import AssistantTurn, ToolResultsTurn
+from geode.ports import events
+from geode.ports.clock import Clock
+from geode.ports.journal import Journal
+
+
+class Run:
+    """One run under way: the only place where a state is replaced by the next."""
+
+    def __init__(
+        self,
+        state: State,
+        *,
+        announcer: Announcer,
+        call: ModelCall,
+        stage: StagePerformer,
+        clock: Clock,
+        journal: Journal,
+    ) -> None:
+        self.state = state
+        self._announcer, self._call, self._stage = announcer, call, stage
+        self._clock, self._journal = clock, journal
+        # The task that waits for the model or for time to pass, while it does; and whether `stop` cut that short.
+        self._waiting: asyncio.Task[Any] | None = None
+        self._stopping = self._cut_short = False
+
+    async def drive(self, before: State) -> Outcome:
+        """To its end. `before` is the state that was taken up, where that has changed already."""
+        terms = self.state.terms
+        self._journal.began(self.state)
+        try:
+            if not terms.can_ask and (denied := said_of_denied(terms.tools, terms.policy.grants)):
+                await self._announcer.notice("tools_denied", denied)
+            if before is not self.state and self._announcer.heard:
+                await self._tell(before, self.state)
+            while (outcome := self._ended()) is None:
+                await self._take(await self._next_input())
+        except BaseException:
+            self._interrupt()
+            raise
+        finally:
+            self._stage.close()
+            await self._stage.ended()
+        return outcome
+
+    def stop(self) -> None:
+        """See AgenticLoop.stop. Waiting is cut short, for the model and for calls; what runs goes on until it has ended."""
+        self._stopping = True
+        self._stage.wake()
+        if self._waiting is not None and not self._cut_short:
+            self._cut_short = self._waiting.cancel()
+
+    def _ended(self) -> Outcome | None:
+        state = self.state
+        match state.pending:
+            case Finish(outcome=outcome):
+                return outcome
+            case Suspend(asked=asked):
+                calls = tuple(state.round.call(id) for id in asked)
+                usage = state.counters.usage
+                return Suspended(state.said, state.closed, usage, state.terms.run_id, calls, dumps(state))
+            case CallModel() | RunStage() | Wait():
+                return None
+
+    async def _next_input(self) -> Input:
+        """Whatever comes first. Stopping ends the waiting, and is never a cancellation of whoever runs this."""
+        while self.state.stopping or not self._stopping:
+            found = await self._performed()
+            if found is not None:
+                return found
+        return StopRequested(self._clock.now())
+
+    async def _performed(self) -> Input | None:
+        """What came of the pending action, or None when the waiting for it was ended."""
+        match self.state.pending:
+            case CallModel() as call:
+                return await self._unless_stopped(self._call.perform(self.state, call))
+            case Wait(seconds=seconds):
+                return await self._unless_stopped(self._pause(seconds))
+            case RunStage():
+                return await self._stage.next_input(self.state)
+            case Suspend() | Finish():
+                raise AssertionError("nothing is pending")
+
+    async def _unless_stopped(self, work: Coroutine[Any, Any, Input]) -> Input | None:
+        """What `work` gives, or None when stopping cut it short.
+
+        Stopping cancels this task while it waits here, and that cancellation is taken back here: one
+        that somebody else asked for passes. A task for the work alone would cost two turns of the loop.
+        """
+        task = self._waiting = asyncio.current_task()
+        asked_before = 0 if task is None else task.cancelling()
+        try:
+            found = await work
+            if self._cut_short:
+                await asyncio.sleep(0)  # where the work ended first, the cancellation arrives here
+                if task is not None and task.cancelling() > asked_before:
+                    task.uncancel()  # and where the work swallowed it, it arrives nowhere
+        except asyncio.CancelledError:
+            if task is None or not self._cut_short or task.uncancel() > asked_before:
+                raise
+            return None
+        finally:
+            self._waiting = None
+        return found
+
+    async def _pause(self, seconds: float) -> Input:
+        await self._clock.sleep(seconds)
+        return Waited(self._clock.now())
+
+    async def _take(self, input: Input) -> None:
+        """Write the input down and let it take effect, at once; then tell what became of it."""
+        before = self.state
+        try:
+            self._journal.happened(before.terms.run_id, input)
+        finally:
+            # Written or not, it happened: a journal that fails ends the run, and the conversation has it.
+            self.state = step(before, input)
+        if self._announcer.heard:
+            await self._tell(before, self.state, input)
+
+    def _interrupt(self) -> None:
+        """The run is over before its end: keep what finished, answer the rest, so that the conversation is whole.
+
+        Nothing waits in here, whatever is cancelled again: observers hear of it afterwards.
+        """
+        before = self.state
+        for finished in self._stage.close():
+            if isinstance(self.state.pending, RunStage) and finished.result.call_id in self.state.pending.start:
+                self._keep(finished)
+        if not isinstance(self.state.pending, Finish):
+            self._keep(Interrupted(self._clock.now()))
+        if self._announcer.heard:
+            self._announcer.soon(self._tell(before, self.state))
+
+    def _keep(self, input: Input) -> None:
+        run_id = self.state.terms.run_id
+        with Noted(f"the journal failed in run {run_id}"):
+            self._journal.happened(run_id, input)
+        self.state = step(self.state, input)
+
+    async def _tell(self, before: State, after: State, input: Input | None = None) -> None:
+        if isinstance(after.pending, Wait) and isinstance(input, ModelFailed):
+            await self._announcer.tell(events.Retrying, seconds=after.pending.seconds, why=input.failure.message)
+        if before.open is None and after.open is None and not isinstance(input, ModelReplied):
+            return
+        await self._announcer.caught_up()
+        match after.closed.turns[-2:]:
+            case (AssistantTurn(calls=calls), ToolResultsTurn(results, hints)) if after.closed is not before.closed:
+                await self._tell_ends(calls, {result.call_id: result for result in results})
+                await self._announcer.tell(events.RoundClosed, results=results)
+                for hint in hints:
+                    await self._announcer.notice(hint.kind, hint.text)
+            case _ if after.open is not None:
+                await self._tell_ends(after.open.turn.calls, after.open.results)
+            case _:
+                pass
+
+    async def _tell_ends(self, calls: Sequence[ToolUseBlock], results: Mapping[str, ToolResult]) -> None:
+        """Tell of calls that have their result without having run to their end; the processor tells of the others."""
+        for index, call in enumerate(calls):
+            found = results.get(call.id)
+            if found is not None and self._announcer.ends(call.id):
+                await self._announcer.tell(events.ToolFinished, index=index, call=handed(call), result=found, seconds=0.0)

@@ -1,0 +1,92 @@
+"""Every Python block of the documentation: it runs as it stands, says what it should, and type-checks."""
+
+from __future__ import annotations
+
+import asyncio
+import inspect
+import re
+import runpy
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from geode.domain.script import Script
+from geode.testing import ScriptedModel, calls, default_model, says
+
+ROOT = Path(__file__).parents[2]
+PAGES = (ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md")))
+
+
+def _blocks() -> dict[str, str]:
+    """Each block by its page and the heading above it."""
+    found: dict[str, str] = {}
+    for page in PAGES:
+        heading = page.stem
+        for part in re.finditer(r"^#+ ([^\n]+)$|^```python\n(.*?)^```$", page.read_text("utf-8"), re.DOTALL | re.MULTILINE):
+            if part[1]:
+                heading = part[1]
+            else:
+                name = f"{page.stem}: {heading}"
+                assert name not in found, f"two blocks under one heading: {name}"
+                found[name] = part[2]
+    return found
+
+
+BLOCKS = _blocks()
+# What the model does in a block that names none, and what the program then prints.
+PLAYED: dict[str, tuple[Script, str]] = {
+    "README: geode": ((), "It is 18 C in Paris.\n"),
+    "README: What it promises": ((says("Flint"),), "Flint\n"),
+    "quickstart: A tool": (
+        (calls(("search", {"query": "geode", "limit": 1})), says("One geode.")),
+        "Answered One geode.\n",
+    ),
+    "quickstart: Methods": ((calls(("count", {"country": "XX"}), ("count", {"country": "FR"})), says("42")), "42\n"),
+    "quickstart: What a tool may know of its call": ((calls(("pay", {"cents": 5})), says("Paid.")), "Paid.\n1 payment\n"),
+    "quickstart: Pictures": ((calls(("screenshot", {})), says("Yes.")), "the login page ['image/png']\n"),
+    "quickstart: Test it, without a network": ((), ""),
+    "quickstart: Approve": ((calls(("delete_user", {"user_id": 700})), says("Done.")), "Done.\n"),
+    "quickstart: Stream": (
+        (calls(("search", {"query": "geode"})), says("Found one.")),
+        "call search {'query': 'geode'}\nresult ok 0 s\nFound one.\nAnswered\n",
+    ),
+    "quickstart: Observe, and count": (
+        (calls(("now", {})), says("Noon.")),
+        "round 1: 10 tokens in, 5 out\nround 1: ['ok']\nround 2: 10 tokens in, 5 out\n30 tokens, None\n",
+    ),
+    "quickstart: System text, effort, temperature": ((says("Flint"),), "Flint\n"),
+    "quickstart: Limits": ((says("1, 2, 3"),), "1, 2, 3\n"),
+    "quickstart: Keep a conversation": ((says("Hello."), says("Ada.")), "()\nAda.\n"),
+    "quickstart: Your own server": ((), "Hello from the lab.\n"),
+    "quickstart: Many runs": ((says("Sunny"), says("Sunny")), "['Sunny', 'Sunny']\n"),
+    "quickstart: In a container": ((), "hi\n"),
+}
+
+
+def test_every_block_is_played() -> None:
+    assert set(BLOCKS) == set(PLAYED)
+
+
+@pytest.mark.parametrize("name", BLOCKS)
+def test_a_block_runs_as_it_stands(
+    name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.delenv("GEODE_MODEL", raising=False)
+    script, printed = PLAYED[name]
+    program = tmp_path / "program.py"
+    program.write_text(BLOCKS[name], "utf-8")
+    with default_model(ScriptedModel(*script)):
+        left = runpy.run_path(str(program), run_name="__main__")
+        for test in (value for key, value in left.items() if key.startswith("test_") and inspect.iscoroutinefunction(value)):
+            asyncio.run(test())
+    assert capsys.readouterr().out == printed
+
+
+def test_all_blocks_type_check(tmp_path: Path) -> None:
+    for number, text in enumerate(BLOCKS.values()):
+        (tmp_path / f"block_{number}.py").write_text(text, "utf-8")
+    command = [sys.executable, "-m", "mypy", "--strict", "--no-error-summary", "--no-pretty", str(tmp_path)]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stdout, done.stderr) == (0, "", ""), list(enumerate(BLOCKS))
