@@ -72,8 +72,8 @@ class Exchange:
     async def whole(self, body: bytes, seconds: float) -> Result[Body, CallFailure]:
         """The JSON body of a 200, or the facts of the failure. `seconds` bounds the silence before the answer."""
         try:
-            async with self._answer(body, seconds) as (response, chunks):
-                return Success(_object_of(response, await _read(chunks)))
+            response = await self._post(body, seconds, stream=False)
+            return Success(_object_of(response, response.content))
         except CallBroken as broken:
             return Failure(broken.failure)
         except self.errors as error:
@@ -109,19 +109,8 @@ class Exchange:
 
     @asynccontextmanager
     async def _answer(self, body: bytes, seconds: float) -> AsyncIterator[tuple[httpx2.Response, AsyncIterator[bytes]]]:
-        """The answer, and the chunks of its body. A status that came wins over whatever became of the body: CallBroken."""
-        if self.client.is_closed():
-            raise CallBroken(not_sent("the HTTP client is closed"))
-        options = {"timeout": _timeout(seconds)}
-        with refusals() as seen:
-            try:
-                response: httpx2.Response = await self.client.post(
-                    self.path, cast_to=httpx2.Response, content=body, stream=True, options=options
-                )
-            except self.errors as error:
-                if not seen:
-                    raise
-                raise CallBroken(failure_of_response(seen[-1], body_of(seen[-1]))) from error
+        """The answer, and the chunks of its body."""
+        response = await self._post(body, seconds, stream=True)
         chunks = response.aiter_bytes()
         try:
             yield response, chunks
@@ -129,6 +118,21 @@ class Exchange:
             # In this order: the other one leaves tasks of the generator behind for some turns of the loop.
             await asyncio.shield(response.aclose())
             await _close(chunks)
+
+    async def _post(self, body: bytes, seconds: float, *, stream: bool) -> httpx2.Response:
+        """The response. A status that came wins over whatever became of its body: CallBroken."""
+        if self.client.is_closed():
+            raise CallBroken(not_sent("the HTTP client is closed"))
+        with refusals() as seen:
+            try:
+                response: httpx2.Response = await self.client.post(
+                    self.path, cast_to=httpx2.Response, content=body, stream=stream, options={"timeout": _timeout(seconds)}
+                )
+            except self.errors as error:
+                if not seen:
+                    raise
+                raise CallBroken(failure_of_response(seen[-1], body_of(seen[-1]))) from error
+        return response
 
 
 async def _read(chunks: AsyncIterator[bytes]) -> bytes:
