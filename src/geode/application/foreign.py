@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import replace
 from types import TracebackType
-from typing import Any, cast
+from typing import Any, Final, cast
 
 from geode.domain.approval import Question
 from geode.domain.content import ToolUseBlock
@@ -65,10 +65,14 @@ class Noted:
         return True
 
 
+_PLAIN: Final = frozenset({str, int, float, bool, type(None)})
+
+
 def copied(value: Any) -> Any:
     """A copy of a JSON value that shares nothing with it."""
-    if isinstance(value, Mapping):
-        return {key: copied(item) for key, item in cast("Mapping[str, Any]", value).items()}
+    if isinstance(value, dict | Mapping):
+        items = cast("Mapping[str, Any]", value).items()
+        return {key: item if type(item) in _PLAIN else copied(item) for key, item in items}
     if isinstance(value, list):
         return [copied(item) for item in value]
     return value

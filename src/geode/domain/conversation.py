@@ -34,17 +34,17 @@ class Conversation:
     memo: dict[str, Any] = field(default_factory=dict[str, Any], init=False, repr=False, compare=False)
 
     def __post_init__(self, grown_from: Conversation | None) -> None:
-        start, seen = 0, set[str]()
+        start, taken, new = 0, frozenset[str](), set[str]()
         if grown_from is not None:
-            start, seen = len(grown_from.turns), set(grown_from.call_ids)
+            start, taken = len(grown_from.turns), grown_from.call_ids
             self.memo.update(grown_from.memo)
         for index in range(start, len(self.turns)):
-            self._check(index, seen)
+            self._check(index, taken, new)
         if self.turns and isinstance(self.turns[-1], AssistantTurn) and self.turns[-1].calls:
             raise Misuse("open-round", f"turn {len(self.turns) - 1} calls tools and has no results; use Conversation.repaired")
-        object.__setattr__(self, "call_ids", frozenset(seen))
+        object.__setattr__(self, "call_ids", taken | new)
 
-    def _check(self, index: int, seen: set[str]) -> None:
+    def _check(self, index: int, taken: frozenset[str], new: set[str]) -> None:
         turn, before = self.turns[index], self.turns[index - 1] if index else None
         expected = [call.id for call in before.calls] if isinstance(before, AssistantTurn) else []
         given = [result.call_id for result in turn.results] if isinstance(turn, ToolResultsTurn) else []
@@ -56,9 +56,9 @@ class Conversation:
             if says_nothing(turn):
                 raise Misuse("empty-turn", f"turn {index} is an assistant turn that says nothing; leave it out")
             for call in turn.calls:
-                if not call.id or call.id in seen:
+                if not call.id or call.id in new or call.id in taken:
                     raise Misuse("call-id", f"turn {index} has a call id that is empty or used before: {call.id!r}")
-                seen.add(call.id)
+                new.add(call.id)
 
     def grown(self, *turns: Turn) -> Conversation:
         """This conversation with `turns` after it; only they are checked."""

@@ -15,7 +15,7 @@ class Journal(Protocol):
     The state that `began` and the inputs in their order are the whole run: folding `step` over them
     gives every later state. Both are plain calls, so that nothing, a cancellation least of all, comes
     between what is written and its effect; a journal that has to wait for something writes behind.
-    An exception ends the run, since what was not written did not happen.
+    An exception ends the run; its conversation keeps what happened all the same.
     """
 
     def began(self, state: State) -> None: ...

@@ -50,6 +50,7 @@ class ModelAdapter(Protocol):
     the connection is released; the reply is complete or it is a failure; opaque items carry the
     owner (this adapter's name, the request's model) and only those of the same owner are sent;
     `emit` is awaited for each delta if `request.streamed`, and the reply is the same either way.
+    An exception of its own is a bug, and ends the run as `Failed`.
     `limits.idle_timeout_seconds` is kept between bytes; the deadline of the whole call is kept by the loop.
     """
 

@@ -17,7 +17,7 @@ from geode.adapters.http_json.endpoint import Endpoint
 from geode.adapters.http_json.facts import failure_of_error, failure_of_response, not_json, not_sent, request_id
 from geode.adapters.http_json.json_bytes import read_object
 from geode.adapters.http_json.reading import string
-from geode.adapters.http_json.refusals import body_of, refusals
+from geode.adapters.http_json.refusals import Refusals, body_of
 from geode.adapters.http_json.sse import MAX_EVENT_BYTES, EventSplitter, EventTooLong
 from geode.domain.failures import CallFailure
 
@@ -123,7 +123,7 @@ class Exchange:
         """The response. A status that came wins over whatever became of its body: CallBroken."""
         if self.client.is_closed():
             raise CallBroken(not_sent("the HTTP client is closed"))
-        with refusals() as seen:
+        with Refusals() as seen:
             try:
                 response: httpx2.Response = await self.client.post(
                     self.path, cast_to=httpx2.Response, content=body, stream=stream, options={"timeout": _timeout(seconds)}

@@ -7,8 +7,6 @@ cut, damaged or does not come. So the HTTP client itself is asked to show the an
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterator
-from contextlib import contextmanager
 from contextvars import ContextVar
 from typing import Final
 
@@ -20,21 +18,24 @@ _SEEN: Final[ContextVar[list[httpx2.Response] | None]] = ContextVar("geode_refus
 
 
 def watch(http: httpx2.AsyncClient) -> None:
-    """Have `refusals` see the answers that `http` gets. Calls that are not geode's are left alone."""
+    """Have `Refusals` see the answers that `http` gets. Calls that are not geode's are left alone."""
     hooks = http.event_hooks
     if _see not in hooks["response"]:
         http.event_hooks = {**hooks, "response": [*hooks["response"], _see]}
 
 
-@contextmanager
-def refusals() -> Iterator[list[httpx2.Response]]:
-    """The refusals of the calls made inside, each with as much of a body as could be read."""
-    seen = list[httpx2.Response]()
-    token = _SEEN.set(seen)
-    try:
-        yield seen
-    finally:
-        _SEEN.reset(token)
+class Refusals:
+    """Inside `with Refusals() as seen`: the refusals of the calls made there, each with what could be read of its body."""
+
+    __slots__ = ("_token",)
+
+    def __enter__(self) -> list[httpx2.Response]:
+        seen = list[httpx2.Response]()
+        self._token = _SEEN.set(seen)
+        return seen
+
+    def __exit__(self, *_raised: object) -> None:
+        _SEEN.reset(self._token)
 
 
 def body_of(response: httpx2.Response) -> bytes | None:

@@ -78,7 +78,7 @@ def joined(head: Iterable[tuple[str, bytes]], key: str, items: Iterable[bytes]) 
 def listed(items: Iterable[Any]) -> bytes:
     """JSON values, joined by commas, without the brackets of a list; bytes among them are encoded already."""
     values = list(items)
-    if any(isinstance(value, bytes) for value in values):
+    if bytes in map(type, values):
         return b",".join(value if isinstance(value, bytes) else dump_bytes(value) for value in values)
     return dump_bytes(values)[1:-1]
 
