@@ -6,6 +6,9 @@ import time
 from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from jsonschema import Draft202012Validator
 
 from geode.adapters.schema_jsonschema import MAX_ERRORS, JsonschemaValidator
 
@@ -47,3 +50,26 @@ def test_ten_errors_are_enough() -> None:
     assert len(errors) == MAX_ERRORS
     assert errors[0] == "/a/0: 0 is not of type 'string'"
     assert check({"a": ["x"]}) == ()
+
+
+JSON_VALUES = st.recursive(
+    st.none() | st.booleans() | st.integers(-3, 3) | st.floats(allow_nan=False, allow_infinity=False) | st.text(max_size=3),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.sampled_from("abcd"), inner, max_size=3),
+    max_leaves=6,
+)
+PROPERTIES: dict[str, Any] = {
+    "a": {"type": "string", "minLength": 2},
+    "b": {"type": "array", "items": {"type": "object", "properties": {"a": {"type": "integer"}}, "required": ["a"]}},
+    "c": {"anyOf": [{"type": "null"}, {"const": 1}]},
+    "d": False,
+}
+
+
+@given(st.dictionaries(st.sampled_from("abcdef"), JSON_VALUES, max_size=5), st.booleans(), st.booleans())
+def test_properties_checked_apart_find_what_the_whole_schema_finds(value: dict[str, Any], closed: bool, required: bool) -> None:
+    schema: dict[str, Any] = {"type": "object", "properties": PROPERTIES, "additionalProperties": not closed}
+    if required:
+        schema["required"] = ["a", "f"]
+    whole = {error.message[:300] for error in Draft202012Validator(schema).iter_errors(value)}
+    found = {text.partition(": ")[2] for text in JsonschemaValidator().compile(schema)(value)}
+    assert found == whole
