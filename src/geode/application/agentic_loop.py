@@ -169,6 +169,7 @@ class AgenticLoop:
         self, state: State, stream: Callable[[Event], Awaitable[None]] | None, stored: State | None = None
     ) -> Outcome:
         """Run `state`, which was begun, or taken up from the state that was `stored`, to its end."""
+        await _cancelled_before()
         if self._active is not None:
             raise Misuse(
                 "one-run",
@@ -197,6 +198,16 @@ class AgenticLoop:
         finally:
             announcer.close()
         return outcome
+
+
+async def _cancelled_before() -> None:
+    """Let a cancellation that was asked for and not yet delivered arrive here: it is one of the run, not of its past.
+
+    Ctrl-C during the import of an SDK is such a one.
+    """
+    task = asyncio.current_task()
+    if task is not None and task.cancelling():
+        await asyncio.sleep(0)
 
 
 def _check_conversation(value: object) -> None:

@@ -488,3 +488,16 @@ async def test_stopping_from_a_reader_ends_the_stream_with_its_outcome() -> None
     assert isinstance(last, Finished)
     assert isinstance(last.outcome, geode.Stopped)
     assert last.outcome.text == "part"
+
+
+async def test_a_cancellation_asked_for_before_the_run_and_not_yet_delivered_is_one_of_the_run() -> None:
+    """Ctrl-C while the program imports something: the task is told only at its next wait, which is inside the run."""
+
+    async def application() -> geode.Outcome:
+        task = asyncio.current_task()
+        assert task is not None
+        task.cancel()
+        return await geode.run("go", model=ScriptedModel(hangs()))
+
+    with pytest.raises(asyncio.CancelledError):
+        await asyncio.wait_for(asyncio.create_task(application()), 5)

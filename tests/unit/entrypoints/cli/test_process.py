@@ -58,7 +58,7 @@ def test_ctrl_c_cancels_a_run_whose_server_hangs(project: Path, more: list[str])
     assert [line for line in out.splitlines() if not line.startswith('{"event":"ModelCalled"')] == []
 
 
-@pytest.mark.parametrize("seconds", [0.5])
+@pytest.mark.parametrize("seconds", [0.5, 1.0])
 def test_ctrl_c_does_not_wait_for_the_import_of_an_sdk(project: Path, seconds: float) -> None:
     (project / "ready.py").write_text("import sys\nprint('ready', file=sys.stderr, flush=True)\ntools = []\n")
     # A server that never answers: however fast the import is, the run cannot end by itself first.
