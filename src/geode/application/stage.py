@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 from collections import deque
 from collections.abc import Mapping
-from dataclasses import replace
 from typing import Any, Final, TypeAlias, cast
 
 from geode.application.announcer import Announcer
@@ -13,14 +12,13 @@ from geode.application.catalog import Catalog
 from geode.application.foreign import explained, handed_question, text_of, warn
 from geode.application.processor import GRACE_SECONDS, ToolCallProcessor
 from geode.domain.approval import Approve, Asked, Decision, Deny, Later, Question
-from geode.domain.arguments import tool_use
 from geode.domain.content import ToolResult, ToolUseBlock
 from geode.domain.errors import Misuse
-from geode.domain.loop.inputs import Decided, Input, ToolFinished
+from geode.domain.loop.inputs import Decided, Input, TimePassed, ToolFinished
 from geode.domain.loop.state import State
 from geode.domain.loop.step import askable
 from geode.domain.policy import Policy
-from geode.domain.rounds import as_decided
+from geode.domain.rounds import as_decided, edited
 from geode.ports import events
 from geode.ports.approval import Approver
 from geode.ports.clock import Clock
@@ -159,18 +157,15 @@ class StagePerformer:
         deny = Deny("the approval could not be obtained")
         return [Decided(self._clock.now(), asked.call.id, deny) for asked in question.calls]
 
-    def _withdraw(self, task: _Asking) -> Question | None:
-        question = self._asking.pop(task, None)
-        if question is not None:
+    def _withdraw(self, task: _Asking) -> None:
+        if self._asking.pop(task, None) is not None:
             self._withdrawn.add(task)
             task.cancel()
-        return question
 
     def _out_of_time(self, task: _Asking, at: float) -> None:
-        """The run's time is used up: no answer yet, at that time, is what the loop has to know."""
-        question = self._withdraw(task)
-        for asked in () if question is None else question.calls:
-            self._came(Decided(max(at, self._clock.now()), asked.call.id, Later()))
+        """The run's time is used up and nobody has answered."""
+        self._withdraw(task)
+        self._came(TimePassed(max(at, self._clock.now())))
 
 
 def checked_answers(decisions: object) -> Mapping[str, Decision]:
@@ -189,8 +184,7 @@ def decided(catalog: Catalog, call: ToolUseBlock, decisions: Mapping[str, Decisi
     decision = decisions.get(call.id, Later())
     if not isinstance(decision, Approve) or decision.input is None:
         return Decided(at, call.id, decision)
-    edited = tool_use(call.id, call.name, decision.input)
-    return Decided(at, call.id, replace(decision, input=edited.input), catalog.check(edited))
+    return Decided(at, call.id, decision, catalog.check(edited(call, decision)))
 
 
 def _reason(state: State, name: str) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from base64 import b64encode
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any, Literal, TypeAlias
 
@@ -79,6 +79,11 @@ class ToolUseBlock:
     name: str
     input: Mapping[str, Any]
     unparsed: str | None = None
+
+
+def calls_in(items: Iterable[object]) -> tuple[ToolUseBlock, ...]:
+    """The calls among the items of a turn or a reply, in their order."""
+    return tuple(item for item in items if isinstance(item, ToolUseBlock))
 
 
 ResultKind: TypeAlias = Literal["ok", "failed", "denied", "interrupted", "outcome_unknown"]

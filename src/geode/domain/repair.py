@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import replace
 from itertools import takewhile
+from typing import Final
 
 from geode.domain.call_ids import with_unique_ids
 from geode.domain.content import ToolResult, ToolUseBlock, result
 from geode.domain.turns import AssistantTurn, Hint, Repair, ToolResultsTurn, Turn, UserTurn, says_nothing
 
-INTERRUPTED = "interrupted: this call was not finished, and it is not known to have had an effect"
+INTERRUPTED: Final = "interrupted: this call did not finish; it may or may not have had its effect"
 
 
 def repair(turns: tuple[Turn, ...]) -> tuple[tuple[Turn, ...], tuple[Repair, ...]]:

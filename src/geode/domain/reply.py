@@ -8,7 +8,7 @@ from decimal import Decimal
 from enum import Enum
 from typing import Any, TypeAlias
 
-from geode.domain.content import Opaque, Text, ToolUseBlock
+from geode.domain.content import Opaque, Text, ToolUseBlock, calls_in
 
 
 class Stop(Enum):
@@ -75,7 +75,7 @@ class AdapterCallResult:
     calls: tuple[ToolUseBlock, ...] = field(default=(), init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "calls", tuple(item for item in self.items if isinstance(item, ToolUseBlock)))
+        object.__setattr__(self, "calls", calls_in(self.items))
 
     @property
     def text(self) -> str:

@@ -112,8 +112,11 @@ def _first_group(waiting: Sequence[ToolUseBlock], tools: Mapping[str, ToolFacts]
 
 
 def as_decided(call: ToolUseBlock, round: OpenRound) -> ToolUseBlock:
-    """The call as it runs: with the arguments a person put in, if they did."""
+    """The call as it runs, whatever a person decided about its arguments."""
     decision = round.decisions.get(call.id)
-    if isinstance(decision, Approve) and decision.input is not None:
-        return replace(call, input=decision.input, unparsed=None)
-    return call
+    return edited(call, decision) if isinstance(decision, Approve) else call
+
+
+def edited(call: ToolUseBlock, answer: Approve) -> ToolUseBlock:
+    """The call with the arguments a person put in, if they did."""
+    return call if answer.input is None else replace(call, input=answer.input, unparsed=None)

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Literal, TypeAlias
 
-from geode.domain.content import Image, Opaque, Owner, Text, ToolResult, ToolUseBlock
+from geode.domain.content import Image, Opaque, Owner, Text, ToolResult, ToolUseBlock, calls_in
 from geode.domain.json_value import clean_text
 
 HintKind: TypeAlias = Literal["wrap_up"]
@@ -44,7 +44,7 @@ class AssistantTurn:
     calls: tuple[ToolUseBlock, ...] = field(default=(), init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "calls", tuple(item for item in self.items if isinstance(item, ToolUseBlock)))
+        object.__setattr__(self, "calls", calls_in(self.items))
 
     @property
     def text(self) -> str:

@@ -19,7 +19,7 @@ def interrupted(id: str) -> ToolResult:
 
 
 def test_what_an_unfinished_call_is_told() -> None:
-    assert INTERRUPTED == "interrupted: this call was not finished, and it is not known to have had an effect"
+    assert INTERRUPTED == "interrupted: this call did not finish; it may or may not have had its effect"
 
 
 Row = tuple[str, tuple[Turn, ...], tuple[Turn, ...], tuple[Repair, ...]]

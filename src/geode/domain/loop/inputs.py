@@ -50,11 +50,10 @@ class Decided:
 
 @dataclass(frozen=True, slots=True)
 class ToolFinished:
-    """One call has its result, `seconds` after it was started."""
+    """One call has its result."""
 
     at: float
     result: ToolResult
-    seconds: float = 0.0
 
 
 @dataclass(frozen=True, slots=True)
