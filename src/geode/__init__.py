@@ -14,6 +14,10 @@ if TYPE_CHECKING:
     from geode.domain.approval import Approve as Approve
     from geode.domain.approval import Deny as Deny
     from geode.domain.approval import Later as Later
+    from geode.domain.content import Document as Document
+    from geode.domain.content import DocumentUrl as DocumentUrl
+    from geode.domain.content import Image as Image
+    from geode.domain.content import ImageUrl as ImageUrl
     from geode.domain.content import ToolResult as ToolResult
     from geode.domain.content import ToolUseBlock as ToolUseBlock
     from geode.domain.conversation import Conversation as Conversation
@@ -44,8 +48,12 @@ __all__ = [
     "Approve",
     "Conversation",
     "Deny",
+    "Document",
+    "DocumentUrl",
     "Exhausted",
     "Failed",
+    "Image",
+    "ImageUrl",
     "Later",
     "Misuse",
     "Outcome",
@@ -72,7 +80,7 @@ __version__: Final = "0.1.0"
 
 _HOME: Final = {
     "geode.domain.approval": ("Approve", "Deny", "Later"),
-    "geode.domain.content": ("ToolResult", "ToolUseBlock"),
+    "geode.domain.content": ("Document", "DocumentUrl", "Image", "ImageUrl", "ToolResult", "ToolUseBlock"),
     "geode.domain.conversation": ("Conversation",),
     "geode.domain.errors": ("Misuse",),
     "geode.domain.loop.outcome": ("Answered", "Exhausted", "Failed", "Outcome", "Refused", "Stopped", "Suspended"),

@@ -8,13 +8,27 @@ from typing import Any, Final
 from hypothesis import strategies as st
 
 from geode.domain.arguments import tool_use
-from geode.domain.content import Image, Opaque, Owner, ResultKind, Text, ToolResult, ToolUseBlock
+from geode.domain.content import (
+    Document,
+    Image,
+    ImageUrl,
+    Media,
+    Opaque,
+    Owner,
+    Part,
+    ResultKind,
+    Text,
+    ToolResult,
+    ToolUseBlock,
+)
 from geode.domain.conversation import Conversation
 from geode.domain.tools import ToolSpec
 from geode.domain.turns import AssistantTurn, Hint, ToolResultsTurn, Turn, UserTurn
 
 PNG: Final = Image("image/png", b"\x89PNG\r\n\x1a\n" + bytes(24))
 GIF: Final = Image("image/gif", b"GIF89a" + bytes(20))
+PDF: Final = Document("application/pdf", b"%PDF-1.4" + bytes(8), "paper.pdf")
+LINK: Final = ImageUrl("https://example.org/a.png")
 FOREIGN: Final = Owner("elsewhere", "other-model")
 READ: Final = ToolSpec(
     "read",
@@ -30,7 +44,7 @@ Turns = list[Turn]
 Make = Callable[[Owner, MakeOpaque], Turns]
 
 
-def user(*items: str | Image, hint: str | None = None) -> UserTurn:
+def user(*items: str | Part, hint: str | None = None) -> UserTurn:
     return UserTurn(tuple(Text(item) if isinstance(item, str) else item for item in items), _hints(hint))
 
 
@@ -46,7 +60,7 @@ def call(id: str, name: str = "read", arguments: Any = None) -> ToolUseBlock:
     return tool_use(id, name, {"path": "a"} if arguments is None else arguments)
 
 
-def answer(id: str, kind: ResultKind = "ok", *content: str | Image) -> ToolResult:
+def answer(id: str, kind: ResultKind = "ok", *content: str | Part) -> ToolResult:
     parts = content or (f"result of {id}",)
     return ToolResult(id, kind, tuple(Text(part) if isinstance(part, str) else part for part in parts))
 
@@ -87,6 +101,14 @@ def _pictures(me: Owner, _: MakeOpaque) -> Turns:
             answer("call_d"),
             hint="conclude",
         ),
+    ]
+
+
+def _documents(me: Owner, _: MakeOpaque) -> Turns:
+    return [
+        user("read", PDF, LINK),
+        model(me, call("call_a"), call("call_b")),
+        results(answer("call_a", "ok", "the paper", PDF), answer("call_b", "failed", "no page", LINK)),
     ]
 
 
@@ -178,6 +200,7 @@ REPLAYS: Final[Mapping[str, Make]] = {
     "kinds of results": _kinds,
     "hints": _hinted,
     "pictures": _pictures,
+    "documents": _documents,
     "opaque items": _opaque,
     "foreign thoughts alone": _foreign_thoughts,
     "foreign ids": _foreign_ids,
@@ -210,8 +233,8 @@ _ARGUMENTS: Final = st.one_of(st.dictionaries(_TEXT, _VALUES, max_size=3), st.sa
 _KINDS: Final[st.SearchStrategy[ResultKind]] = st.sampled_from(
     ("ok", "ok", "failed", "denied", "interrupted", "outcome_unknown")
 )
-_PICTURES: Final = st.sampled_from([PNG, GIF])
-_CONTENT: Final = st.lists(st.one_of(_TEXT.map(Text), _PICTURES), max_size=3).map(tuple)
+_MEDIA: Final[st.SearchStrategy[Media]] = st.sampled_from([PNG, GIF, PDF, LINK])
+_CONTENT: Final = st.lists(st.one_of(_TEXT.map(Text), _MEDIA), max_size=3).map(tuple)
 _HINTS: Final = st.lists(_TEXT.map(lambda text: Hint("wrap_up", text)), max_size=2).map(tuple)
 
 

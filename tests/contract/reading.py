@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from typing import Any, TypeAlias
 
 from geode.domain.arguments import UNPARSED_KEY
-from geode.domain.content import Image, Opaque, Owner, Text, ToolUseBlock
+from geode.domain.content import Document, Image, Media, Opaque, Owner, Part, Text, ToolUseBlock
 from geode.domain.conversation import Conversation
 from geode.domain.turns import AssistantTurn, ToolResultsTurn, UserTurn
 from geode.entrypoints.emulator import Protocol
@@ -32,9 +32,9 @@ class Told:
 
 @dataclass(frozen=True)
 class Shown:
-    """A picture that is in no result."""
+    """A picture or a document that is in no result: its bytes, or its address."""
 
-    data: bytes
+    data: bytes | str
 
 
 @dataclass(frozen=True)
@@ -52,7 +52,7 @@ class Answered:
     number: int
     failed: bool
     text: str
-    pictures: tuple[bytes, ...] = ()
+    pictures: tuple[bytes | str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -106,8 +106,8 @@ def _block(block: Json, role: str, calls: _Calls) -> Iterator[Said]:
     match block["type"]:
         case "text":
             yield Told(role, block["text"])
-        case "image":
-            yield Shown(_picture(block))
+        case "image" | "document":
+            yield Shown(_source(block))
         case "tool_use":
             assert isinstance(block["input"], dict)
             yield calls.ask(block["id"], block["name"], block["input"])
@@ -115,7 +115,7 @@ def _block(block: Json, role: str, calls: _Calls) -> Iterator[Said]:
             parts = block["content"]
             listed = [{"type": "text", "text": parts}] if isinstance(parts, str) else parts
             texts = [part["text"] for part in listed if part["type"] == "text"]
-            pictures = tuple(_picture(part) for part in listed if part["type"] == "image")
+            pictures = tuple(_source(part) for part in listed if part["type"] != "text")
             assert all(text.strip() for text in texts), "blank text is refused on this wire"
             yield Answered(calls.number(block["tool_use_id"]), block.get("is_error", False), "\n".join(texts), pictures)
         case _:
@@ -123,9 +123,16 @@ def _block(block: Json, role: str, calls: _Calls) -> Iterator[Said]:
             yield Kept(block)
 
 
-def _picture(block: Json) -> bytes:
-    assert block["source"]["type"] == "base64"
-    return base64.b64decode(block["source"]["data"], validate=True)
+def _source(block: Json) -> bytes | str:
+    source = block["source"]
+    match source["type"]:
+        case "url":
+            return str(source["url"])
+        case "text":
+            return str(source["data"]).encode()
+        case kind:
+            assert kind == "base64"
+            return base64.b64decode(source["data"], validate=True)
 
 
 def _responses(body: Json) -> Iterator[Said]:
@@ -138,8 +145,8 @@ def _responses(body: Json) -> Iterator[Said]:
         match kind:
             case "message":
                 for part in item["content"]:
-                    if part["type"] == "input_image":
-                        yield Shown(_data_url(part["image_url"]))
+                    if part["type"] in _FIELDS:
+                        yield Shown(_attached(part))
                     else:
                         assert part["type"] == ("output_text" if item["role"] == "assistant" else "input_text")
                         yield Told(item["role"], part["text"])
@@ -149,7 +156,7 @@ def _responses(body: Json) -> Iterator[Said]:
                 parts = item["output"]
                 listed = [{"type": "input_text", "text": parts}] if isinstance(parts, str) else parts
                 text = "\n".join(part["text"] for part in listed if part["type"] == "input_text")
-                pictures = tuple(_data_url(part["image_url"]) for part in listed if part["type"] == "input_image")
+                pictures = tuple(_attached(part) for part in listed if part["type"] in _FIELDS)
                 yield Answered(calls.number(item["call_id"]), text.startswith(KINDS), text, pictures)
             case _:
                 yield Kept(item)
@@ -181,15 +188,15 @@ def _said_by_user(message: Json, calls: _Calls, answers: dict[int, Answered]) ->
     content: Any = message["content"]
     parts: list[Any] = [{"type": "text", "text": content}] if isinstance(content, str) else content
     for part in parts:
-        if part["type"] == "image_url":
-            picture = _data_url(part["image_url"]["url"])
+        if part["type"] in _FIELDS:
+            picture = _attached(part)
             if of is None:
                 yield Shown(picture)
             else:
                 before = answers[of]
                 answers[of] = Answered(of, before.failed, before.text, (*before.pictures, picture))
             continue
-        of = next((number for id, number in calls.round.items() if part["text"] == f"Images of the result of {id}:"), None)
+        of = next((number for id, number in calls.round.items() if part["text"] == f"Attachments of the result of {id}:"), None)
         if of is None:
             yield Told("user", part["text"])
 
@@ -207,9 +214,25 @@ def _said_by_model(message: Json, calls: _Calls) -> Iterator[Said]:
     yield from (Kept(value) for name, value in message.items() if name not in ("role", "content", "tool_calls"))
 
 
+# The fields of a part in which the two OpenAI wires have a picture or a document, or the object that has it.
+_FIELDS: Mapping[str, tuple[str, ...]] = {
+    "input_image": ("image_url",),
+    "input_file": ("file_data", "file_url"),
+    "image_url": ("url",),
+    "file": ("file_data",),
+}
+
+
+def _attached(part: Json) -> bytes | str:
+    kind = part["type"]
+    holder = part[kind] if kind in ("image_url", "file") else part
+    (url,) = (holder[field] for field in _FIELDS[kind] if field in holder)
+    return str(url) if url.startswith("http") else _data_url(url)
+
+
 def _data_url(url: str) -> bytes:
     head, _, data = url.partition(";base64,")
-    assert head.startswith("data:image/")
+    assert re.fullmatch(r"data:(image/(png|jpeg|gif|webp)|application/pdf|text/plain)", head)
     return base64.b64decode(data, validate=True)
 
 
@@ -233,7 +256,7 @@ def _expected(protocol: Protocol, conversation: Conversation, owner: Owner) -> I
     for turn in conversation.turns:
         match turn:
             case UserTurn():
-                yield from (_of_user(item) for item in turn.items if isinstance(item, Image) or item.text.strip())
+                yield from (_of_user(item) for item in turn.items if not isinstance(item, Text) or item.text.strip())
             case AssistantTurn():
                 yield from _of_model(protocol, turn, owner, asked)
                 asked += len(turn.calls)
@@ -241,16 +264,20 @@ def _expected(protocol: Protocol, conversation: Conversation, owner: Owner) -> I
             case ToolResultsTurn():
                 for result in turn.results:
                     outside = protocol == "messages" and result.is_error
-                    pictures = () if outside else tuple(image.data for image in result.images)
+                    pictures = () if outside else tuple(map(_of_media, result.media))
                     yield Answered(answered, result.is_error, result.text, pictures)
                     answered += 1
                 if protocol == "messages":
-                    yield from (Shown(image.data) for one in turn.results if one.is_error for image in one.images)
+                    yield from (Shown(_of_media(part)) for one in turn.results if one.is_error for part in one.media)
         yield from (Told("user", hint.text) for hint in turn.hints if hint.text.strip())
 
 
-def _of_user(item: Text | Image) -> Said:
-    return Shown(item.data) if isinstance(item, Image) else Told("user", item.text)
+def _of_user(item: Part) -> Said:
+    return Told("user", item.text) if isinstance(item, Text) else Shown(_of_media(item))
+
+
+def _of_media(part: Media) -> bytes | str:
+    return part.data if isinstance(part, Image | Document) else part.url
 
 
 def _of_model(protocol: Protocol, turn: AssistantTurn, owner: Owner, asked: int) -> Iterator[Said]:

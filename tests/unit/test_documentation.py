@@ -45,7 +45,7 @@ PLAYED: dict[str, tuple[Script, str]] = {
     ),
     "quickstart: Methods": ((calls(("count", {"country": "XX"}), ("count", {"country": "FR"})), says("42")), "42\n"),
     "quickstart: What a tool may know of its call": ((calls(("pay", {"cents": 5})), says("Paid.")), "Paid.\n1 payment\n"),
-    "quickstart: Pictures": ((calls(("screenshot", {})), says("Yes.")), "the login page ['image/png']\n"),
+    "quickstart: Pictures and documents": ((calls(("screenshot", {})), says("Yes.")), "the login page ['Image']\n"),
     "quickstart: Test it, without a network": ((), ""),
     "quickstart: Approve": ((calls(("delete_user", {"user_id": 700})), says("Done.")), "Done.\n"),
     "quickstart: Stream": (

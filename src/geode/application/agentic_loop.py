@@ -14,7 +14,7 @@ from geode.application.run import Run
 from geode.application.stage import StagePerformer, checked_answers, decided
 from geode.domain.approval import Decision
 from geode.domain.codec import loads
-from geode.domain.content import Image, Owner, Text
+from geode.domain.content import MEDIA, Owner, Part, Text
 from geode.domain.conversation import Conversation
 from geode.domain.errors import Misuse
 from geode.domain.loop.outcome import Outcome
@@ -30,7 +30,7 @@ from geode.ports.clock import Clock
 from geode.ports.events import Event, Observer
 from geode.ports.journal import Journal
 
-Prompt = str | Text | Image | Sequence[str | Text | Image]
+Prompt = str | Part | Sequence[str | Part]
 
 
 @dataclass(frozen=True, slots=True)
@@ -217,17 +217,17 @@ def _check_conversation(value: object) -> None:
         raise Misuse("conversation-type", f"conversation must be a Conversation, got {shown}: Conversation.loads(text)")
 
 
-def _items(prompt: object) -> tuple[Text | Image, ...]:
+def _items(prompt: object) -> tuple[Part, ...]:
     parts = prompt if isinstance(prompt, list | tuple) else (prompt,)
     items = tuple(_item(part) for part in cast("Sequence[object]", parts))
-    if not any(isinstance(item, Image) or item.text.strip() for item in items):
-        raise Misuse("empty-prompt", "the prompt says nothing: give text or an Image")
+    if not any(not isinstance(item, Text) or item.text.strip() for item in items):
+        raise Misuse("empty-prompt", "the prompt says nothing: give text, an Image or a Document")
     return items
 
 
-def _item(part: object) -> Text | Image:
+def _item(part: object) -> Part:
     if isinstance(part, str):
         return Text(part)
-    if isinstance(part, Text | Image):
+    if isinstance(part, (Text, *MEDIA)):
         return part
-    raise Misuse("prompt-type", f"a prompt is text, an Image or a list of them, got {type(part).__name__}")
+    raise Misuse("prompt-type", f"a prompt is text, an Image, a Document or a list of them, got {type(part).__name__}")

@@ -6,12 +6,13 @@ import json
 from base64 import b64encode
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from typing import Any, Literal, TypeAlias
+from typing import Any, Final, Literal, TypeAlias, get_args
 
 from geode.domain.errors import Misuse
 from geode.domain.json_value import clean_text
 
 ImageType: TypeAlias = Literal["image/png", "image/jpeg", "image/gif", "image/webp"]
+DocumentType: TypeAlias = Literal["application/pdf", "text/plain"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,10 +27,13 @@ class Text:
 
 @dataclass(frozen=True, slots=True)
 class Image:
-    """A picture as bytes; `media_type` has been checked against the bytes by whoever made it."""
+    """A picture as bytes. Misuse for another media type; that the bytes are of that type is for whoever made it to know."""
 
     media_type: ImageType
     data: bytes
+
+    def __post_init__(self) -> None:
+        _check_media_type("Image", self.media_type, get_args(ImageType))
 
     @property
     def base64(self) -> str:
@@ -39,6 +43,91 @@ class Image:
     def data_url(self) -> str:
         """The picture as an address that holds it (RFC 2397)."""
         return f"data:{self.media_type};base64,{self.base64}"
+
+
+@dataclass(frozen=True, slots=True)
+class ImageUrl:
+    """A picture that the provider fetches itself. Misuse for what is no http or https address."""
+
+    url: str
+
+    def __post_init__(self) -> None:
+        _check_url("ImageUrl", self.url, "Image(media_type, data)")
+        object.__setattr__(self, "url", clean_text(self.url))
+
+
+@dataclass(frozen=True, slots=True)
+class Document:
+    """A PDF or a plain text (as UTF-8) as bytes, with the name that the model is told. Misuse for another media type."""
+
+    media_type: DocumentType
+    data: bytes
+    name: str = ""
+
+    def __post_init__(self) -> None:
+        _check_media_type("Document", self.media_type, get_args(DocumentType))
+        object.__setattr__(self, "name", clean_text(self.name))
+
+    @property
+    def text(self) -> str:
+        """What a plain text says; bytes that are no UTF-8 are replaced."""
+        return self.data.decode("utf-8", "replace")
+
+    @property
+    def base64(self) -> str:
+        return b64encode(self.data).decode()
+
+    @property
+    def data_url(self) -> str:
+        """The document as an address that holds it (RFC 2397)."""
+        return f"data:{self.media_type};base64,{self.base64}"
+
+    @property
+    def file_name(self) -> str:
+        """`name`, or one that fits the media type: there are wires that want one."""
+        return self.name or _FILE_NAMES[self.media_type]
+
+
+@dataclass(frozen=True, slots=True)
+class DocumentUrl:
+    """A document that the provider fetches itself. Misuse for what is no http or https address."""
+
+    url: str
+    name: str = ""
+
+    def __post_init__(self) -> None:
+        _check_url("DocumentUrl", self.url, "Document(media_type, data)")
+        object.__setattr__(self, "url", clean_text(self.url))
+        object.__setattr__(self, "name", clean_text(self.name))
+
+
+_FILE_NAMES: Final[Mapping[str, str]] = {"application/pdf": "document.pdf", "text/plain": "document.txt"}
+
+Media: TypeAlias = Image | ImageUrl | Document | DocumentUrl
+Part: TypeAlias = Text | Media
+MEDIA: Final = (Image, ImageUrl, Document, DocumentUrl)
+
+
+def media_word(part: Media) -> str:
+    """What a person calls it, with its size where that is known."""
+    match part:
+        case Image() | Document():
+            return f"{part.media_type}, {len(part.data)} bytes"
+        case ImageUrl():
+            return f"image at {part.url}"
+        case DocumentUrl():
+            return f"document at {part.url}"
+
+
+def _check_media_type(what: str, given: object, known: tuple[str, ...]) -> None:
+    if given not in known:
+        raise Misuse("media-type", f"{what} has the media type {given!r}; it takes {', '.join(known)}")
+
+
+def _check_url(what: str, url: object, otherwise: str) -> None:
+    if not isinstance(url, str) or not url.startswith(("https://", "http://")):
+        shown = repr(url)[:80]
+        raise Misuse("media-url", f"{what} takes an http or https address, got {shown}; for bytes there is {otherwise}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,7 +188,7 @@ class ToolResult:
 
     call_id: str
     kind: ResultKind
-    content: tuple[Text | Image, ...]
+    content: tuple[Part, ...]
     detail: str = ""
     recoverable: bool = True
 
@@ -108,18 +197,19 @@ class ToolResult:
 
     @property
     def text(self) -> str:
-        """The text the model is told, pictures aside."""
+        """The text the model is told, media aside."""
         return "\n".join(part.text for part in self.content if isinstance(part, Text))
 
     @property
     def flagged_text(self) -> str:
         """`text`, beginning with the kind where it is not ok: for wires that have no error flag. Never empty."""
-        text = self.text or ("done" if self.images else self.kind)
+        text = self.text or ("done" if self.media else self.kind)
         return text if self.kind == "ok" or text.startswith(self.kind) else f"{self.kind}: {text}"
 
     @property
-    def images(self) -> tuple[Image, ...]:
-        return tuple(part for part in self.content if isinstance(part, Image))
+    def media(self) -> tuple[Media, ...]:
+        """What is no text, in its order."""
+        return tuple(part for part in self.content if not isinstance(part, Text))
 
     @property
     def is_error(self) -> bool:

@@ -1,18 +1,19 @@
 """What a tool returned, as the content of its result (spec section 5).
 
-`render` turns any value into text and pictures:
+`render` turns any value into text and media:
 
 | returned | in the result |
 |---|---|
 | str | the text itself |
 | None, and whatever is empty | words that say so |
-| Text, Image, bytes of a picture; a list or tuple of these and str | those blocks, in order |
+| Text, Image, Document, their `…Url`, bytes of a picture; a list or tuple of these and str | those blocks, in order |
 | anything else | compact JSON text, non-ASCII unescaped; if the JSON is one string, its text |
 
 Inside JSON: dates and times are ISO 8601, a timedelta is its seconds, Decimal, UUID and paths are their
 text, an Enum is its value, a dataclass is an object of its fields, a pydantic model is its own JSON form,
-a set is a sorted list, bytes are `{"base64": …}`. A picture is `{"image": N}` and follows the text as its
-N-th picture. Keys that are no strings become the text of their JSON. Lone surrogates are replaced.
+a set is a sorted list, bytes are `{"base64": …}`. A picture is `{"image": N}`, a document `{"document": N}`,
+and follows the text as the N-th of all of them. Keys that are no strings become the text of their JSON.
+Lone surrogates are replaced.
 """
 
 from __future__ import annotations
@@ -27,16 +28,15 @@ from decimal import Decimal
 from enum import Enum
 from typing import Any, Final, NoReturn, TypeAlias, cast
 
-from geode.domain.content import Image, ImageType, Text
+from geode.domain.content import MEDIA, Image, ImageType, ImageUrl, Media, Part, Text
 from geode.domain.errors import GeodeError
 from geode.domain.json_value import MAX_DEPTH, clean_text, dump_json, pointer_part
 
-Block: TypeAlias = Text | Image
 Bytes: TypeAlias = bytes | bytearray | memoryview
 
 MAX_IMAGE_BYTES: Final = 5_000_000
 _SHOWN: Final = 200
-_BINARY: Final = (Image, bytes, bytearray, memoryview)
+_BINARY: Final = (*MEDIA, bytes, bytearray, memoryview)
 _LEAVES: Final = (type(None), str, int, float, Decimal, Enum, date, time, timedelta, Text, *_BINARY)
 
 _MAGIC: Final[tuple[tuple[bytes, int, ImageType], ...]] = (
@@ -52,7 +52,7 @@ class Unrenderable(GeodeError, ValueError):
     """The value cannot go into a result. The message names the type and the place: `a value of type object at /conn`."""
 
 
-def render(value: object, *, max_image_bytes: int = MAX_IMAGE_BYTES) -> tuple[Block, ...]:
+def render(value: object, *, max_image_bytes: int = MAX_IMAGE_BYTES) -> tuple[Part, ...]:
     """The content of the result of a tool that returned `value`: never empty, no text of it blank.
 
     Raises Unrenderable, and nothing else, for what has no such form: objects of other types, NaN and
@@ -67,7 +67,7 @@ def render(value: object, *, max_image_bytes: int = MAX_IMAGE_BYTES) -> tuple[Bl
         return blocks
     data = walk.data(value)
     words = _in_words(value, data)
-    return (Text(words or (data if isinstance(data, str) else dump_json(data))), *walk.pictures)
+    return (Text(words or (data if isinstance(data, str) else dump_json(data))), *walk.attached)
 
 
 def image_type(data: bytes) -> ImageType | None:
@@ -100,20 +100,20 @@ def _in_words(value: object, data: object) -> str:
 
 
 class _Walk:
-    """One way through a value: where it is, which values it is inside of, which pictures it met."""
+    """One way through a value: where it is, which values it is inside of, which media it met."""
 
     def __init__(self, max_image_bytes: int) -> None:
         self.max_image_bytes = max_image_bytes
         self.path: list[str] = []
         self.inside: set[int] = set()
-        self.pictures: list[Image] = []
+        self.attached: list[Media] = []
 
-    def blocks(self, value: object) -> tuple[Block, ...] | None:
+    def blocks(self, value: object) -> tuple[Part, ...] | None:
         """`value` as blocks, if it is one or a list of nothing but blocks and text, with a block in it."""
         if type(value) is not list and type(value) is not tuple:
             block = self.block(value)
             return None if block is None else (block,)
-        blocks: list[Block] = []
+        blocks: list[Part] = []
         plain = True
         for index, item in enumerate(cast("Sequence[object]", value)):
             self.path.append(str(index))
@@ -126,13 +126,15 @@ class _Walk:
                 blocks.append(block)
         return None if plain else tuple(blocks) or (_text(""),)
 
-    def block(self, value: object) -> Block | None:
+    def block(self, value: object) -> Part | None:
         if isinstance(value, Text):
             return _text(value.text)
-        return self.picture(value) if isinstance(value, _BINARY) else None
+        return self.medium(value) if isinstance(value, _BINARY) else None
 
-    def picture(self, value: Image | Bytes) -> Image | None:
-        """`value` as a picture, checked; None for bytes that are none."""
+    def medium(self, value: Media | Bytes) -> Media | None:
+        """`value` as it can be attached, a picture checked; None for bytes that are no picture."""
+        if isinstance(value, MEDIA) and not isinstance(value, Image):
+            return value
         data = value.data if isinstance(value, Image) else bytes(value)
         found = image_type(data)
         if isinstance(value, Image) and value.media_type != found:
@@ -176,7 +178,7 @@ class _Walk:
             case timedelta():
                 return value.total_seconds()
             case _:
-                return self.binary(cast("Image | Bytes", value))
+                return self.binary(cast("Media | Bytes", value))
 
     def whole(self, value: int) -> int:
         if value.bit_length() > 64:
@@ -189,12 +191,12 @@ class _Walk:
     def unreal(self, value: float | Decimal) -> NoReturn:
         raise self.refusal(value, f" that is {value}, which JSON cannot carry")
 
-    def binary(self, value: Image | Bytes) -> dict[str, Any]:
-        picture = self.picture(value)
-        if picture is None:
+    def binary(self, value: Media | Bytes) -> dict[str, Any]:
+        medium = self.medium(value)
+        if medium is None:
             return {"base64": base64.b64encode(cast("Bytes", value)).decode()}
-        self.pictures.append(picture)
-        return {"image": len(self.pictures)}
+        self.attached.append(medium)
+        return {"image" if isinstance(medium, Image | ImageUrl) else "document": len(self.attached)}
 
     def container(self, value: object) -> Any:
         """What holds other values, or stands for one; it is entered once on any way down."""

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Literal, TypeAlias
 
-from geode.domain.content import Image, Opaque, Owner, Text, ToolResult, ToolUseBlock, calls_in
+from geode.domain.content import Opaque, Owner, Part, Text, ToolResult, ToolUseBlock, calls_in
 from geode.domain.json_value import clean_text
 
 HintKind: TypeAlias = Literal["wrap_up"]
@@ -27,7 +27,7 @@ class Hint:
 class UserTurn:
     """What the user said."""
 
-    items: tuple[Text | Image, ...]
+    items: tuple[Part, ...]
     hints: tuple[Hint, ...] = ()
 
     @property
@@ -74,7 +74,7 @@ class Repair:
         return f"turn {self.turn}: {self.kind.replace('_', ' ')}{f' ({self.call_id})' if self.call_id else ''}"
 
 
-def visible(items: Sequence[Text | Image], hints: Sequence[Hint] = ()) -> tuple[Text | Image, ...]:
+def visible(items: Sequence[Part], hints: Sequence[Hint] = ()) -> tuple[Part, ...]:
     """What of `items`, then of `hints`, goes out: blank texts do not, for there are servers that refuse them."""
     said = (*items, *(Text(hint.text) for hint in hints))
     return tuple(part for part in said if not isinstance(part, Text) or part.text.strip())

@@ -3,7 +3,19 @@
 The names below are all that an author of an adapter, or of another port, needs.
 """
 
-from geode.domain.content import Image, Opaque, Owner, Text, ToolResult, ToolUseBlock
+from geode.domain.content import (
+    Document,
+    DocumentUrl,
+    Image,
+    ImageUrl,
+    Media,
+    Opaque,
+    Owner,
+    Part,
+    Text,
+    ToolResult,
+    ToolUseBlock,
+)
 from geode.domain.conversation import Conversation
 from geode.domain.failures import CallFailure, RetryHint
 from geode.domain.reply import AdapterCallResult, Stop, Usage
@@ -30,16 +42,21 @@ __all__ = [
     "Clock",
     "Conversation",
     "Delta",
+    "Document",
+    "DocumentUrl",
     "Emit",
     "Hint",
     "Image",
+    "ImageUrl",
     "Journal",
     "Limits",
     "Loop",
+    "Media",
     "ModelAdapter",
     "Observer",
     "Opaque",
     "Owner",
+    "Part",
     "RetryHint",
     "SchemaValidator",
     "SessionFactory",

@@ -17,7 +17,7 @@ from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
 from hypothesis import strategies as st
 
 import geode.domain
-from geode.domain.content import Opaque, Owner, Text, ToolResult, ToolUseBlock
+from geode.domain.content import DocumentUrl, ImageUrl, Opaque, Owner, Text, ToolResult, ToolUseBlock
 from geode.domain.conversation import Conversation
 from geode.domain.policy import Policy
 from geode.domain.retry import RetryPolicy
@@ -76,6 +76,7 @@ def domain_dataclasses() -> list[type]:
     return [kind for _, kind in sorted(kinds.items())]
 
 
+_URLS = st.text(max_size=8).map("https://example.org/{}".format)
 _PLAIN: dict[Any, Values] = {
     Any: json_values,
     NoneType: st.none(),
@@ -95,6 +96,8 @@ _PLAIN: dict[Any, Values] = {
         retry=st.builds(RetryPolicy, attempts=st.integers(1, 9)),
     ),
     RetryPolicy: st.builds(RetryPolicy, st.integers(1, 9), st.floats(0, 99), st.floats(0, 99), st.floats(0, 99)),
+    ImageUrl: st.builds(ImageUrl, _URLS),
+    DocumentUrl: st.builds(DocumentUrl, _URLS, st.text(max_size=8)),
     ToolSpec: st.builds(
         ToolSpec,
         st.text(min_size=1).filter(str.strip),

@@ -193,12 +193,28 @@ REFUSED: list[tuple[type, str, str]] = [
     (
         UserTurn,
         doc("UserTurn", {**TURN, "items": [text(), text(**{"$": "Nope"})]}),
-        "/items/1: unknown tag 'Nope'; known: Text, Image",
+        "/items/1: unknown tag 'Nope'; known: Text, Image, ImageUrl, Document, DocumentUrl",
     ),
-    (UserTurn, doc("UserTurn", {**TURN, "items": [text(**{"$": [1]})]}), "/items/0: unknown tag [1]; known: Text, Image"),
-    (UserTurn, doc("UserTurn", {**TURN, "items": [{"text": "a"}]}), "/items/0: expected one of Text, Image, got dict"),
-    (UserTurn, doc("UserTurn", {**TURN, "items": ["a"]}), "/items/0: expected one of Text, Image, got str"),
-    (UserTurn, doc("UserTurn", {**TURN, "items": [None]}), "/items/0: expected one of Text, Image, got NoneType"),
+    (
+        UserTurn,
+        doc("UserTurn", {**TURN, "items": [text(**{"$": [1]})]}),
+        "/items/0: unknown tag [1]; known: Text, Image, ImageUrl, Document, DocumentUrl",
+    ),
+    (
+        UserTurn,
+        doc("UserTurn", {**TURN, "items": [{"text": "a"}]}),
+        "/items/0: expected one of Text, Image, ImageUrl, Document, DocumentUrl, got dict",
+    ),
+    (
+        UserTurn,
+        doc("UserTurn", {**TURN, "items": ["a"]}),
+        "/items/0: expected one of Text, Image, ImageUrl, Document, DocumentUrl, got str",
+    ),
+    (
+        UserTurn,
+        doc("UserTurn", {**TURN, "items": [None]}),
+        "/items/0: expected one of Text, Image, ImageUrl, Document, DocumentUrl, got NoneType",
+    ),
     # lists, objects
     (UserTurn, doc("UserTurn", {**TURN, "items": {}}), "/items: expected a list, got dict"),
     (UserTurn, doc("UserTurn", {**TURN, "hints": "x"}), "/hints: expected a list, got str"),

@@ -26,7 +26,7 @@ def test_the_error_flag_is_set_on_all_but_ok(kind: ResultKind, error: bool) -> N
 
 def test_texts_and_pictures_of_a_result() -> None:
     mixed = ToolResult("c", "ok", (Text("a"), image(), Text("b")))
-    assert (mixed.text, mixed.images) == ("a\nb", (image(),))
+    assert (mixed.text, mixed.media) == ("a\nb", (image(),))
     assert (mixed.detail, mixed.recoverable) == ("", True)
 
 

@@ -390,6 +390,7 @@ NAMES = {
     *("tool", "SafetyTier", "ToolContext", "ToolError", "ToolRetry", "ToolSpec", "ToolUseBlock", "ToolResult"),
     *("Conversation", "Policy", "Provider", "WireName"),
     *("Approve", "Deny", "Later"),
+    *("Image", "ImageUrl", "Document", "DocumentUrl"),
     *("Outcome", "Answered", "Refused", "Exhausted", "Failed", "Stopped", "Suspended"),
     "Misuse",
     "Usage",  # what an adapter's author needs beside ToolUseBlock

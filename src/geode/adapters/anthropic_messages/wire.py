@@ -18,7 +18,7 @@ from geode.adapters.http_json.tools_gone import with_called_tools
 from geode.domain.arguments import sent_input, tool_use
 from geode.domain.call_ids import sent_name
 from geode.domain.choice import Auto, Named, NoTools, Required, ToolChoice
-from geode.domain.content import Image, Opaque, Owner, Text, ToolResult, ToolUseBlock
+from geode.domain.content import Document, DocumentUrl, Image, ImageUrl, Opaque, Owner, Part, Text, ToolResult, ToolUseBlock
 from geode.domain.failures import CallFailure
 from geode.domain.json_value import dump_bytes, exact_json
 from geode.domain.reply import AdapterCallResult, ReplyItem, Stop, Usage
@@ -134,19 +134,33 @@ def encode_turn(turn: Turn, place: Place) -> Segment:
             return _message("assistant", listed(_assistant_blocks(turn, place)))
         case ToolResultsTurn():
             results = [_result(result, id) for result, id in zip(turn.results, place.ids(), strict=True)]
-            # An error result takes text alone, so its pictures follow all results.
-            pictures = [_part(image) for result in turn.results if result.is_error for image in result.images]
-            return _message("user", listed([*results, *pictures, *map(_part, visible((), turn.hints))]))
+            # An error result takes text alone, so its media follow all results.
+            media = [_part(part) for result in turn.results if result.is_error for part in result.media]
+            return _message("user", listed([*results, *media, *map(_part, visible((), turn.hints))]))
 
 
 def _message(role: str, blocks: bytes) -> Segment:
     return role, b"%b%b%b" % (_OPEN[role], blocks, _CLOSE) if blocks else b""
 
 
-def _part(part: Text | Image) -> dict[str, Any]:
-    if isinstance(part, Image):
-        return {"type": "image", "source": {"type": "base64", "media_type": part.media_type, "data": part.base64}}
-    return {"type": "text", "text": part.text}
+def _part(part: Part) -> dict[str, Any]:
+    match part:
+        case Text(text=text):
+            return {"type": "text", "text": text}
+        case Image():
+            return {"type": "image", "source": {"type": "base64", "media_type": part.media_type, "data": part.base64}}
+        case ImageUrl(url=url):
+            return {"type": "image", "source": {"type": "url", "url": url}}
+        case Document(media_type="text/plain"):
+            return _document({"type": "text", "media_type": "text/plain", "data": part.text}, part.name)
+        case Document():
+            return _document({"type": "base64", "media_type": part.media_type, "data": part.base64}, part.name)
+        case DocumentUrl(url=url, name=name):
+            return _document({"type": "url", "url": url}, name)
+
+
+def _document(source: dict[str, str], name: str) -> dict[str, Any]:
+    return {"type": "document", "source": source, **({"title": name} if name else {})}
 
 
 def _assistant_blocks(turn: AssistantTurn, place: Place) -> Iterator[dict[str, Any] | bytes]:
@@ -168,7 +182,7 @@ def _result(result: ToolResult, id: str) -> dict[str, Any]:
     text = result.text if result.text.strip() else result.kind
     if result.is_error:
         return {**block, "content": text, "is_error": True}
-    return {**block, "content": [_part(part) for part in visible(result.content)] if result.images else text}
+    return {**block, "content": [_part(part) for part in visible(result.content)] if result.media else text}
 
 
 # ---- in ----------------------------------------------------------------------------------------

@@ -21,7 +21,7 @@ from geode.adapters.http_json.tools_gone import with_called_tools
 from geode.domain.arguments import sent_text, tool_use
 from geode.domain.call_ids import sent_name
 from geode.domain.choice import Auto, Named, NoTools, Required, ToolChoice
-from geode.domain.content import Image, Opaque, Owner, Text, ToolResult
+from geode.domain.content import Document, DocumentUrl, Image, ImageUrl, Opaque, Owner, Part, Text, ToolResult
 from geode.domain.failures import CallFailure
 from geode.domain.json_value import dump_bytes, exact_json
 from geode.domain.reply import AdapterCallResult, ReplyItem, Stop, Usage
@@ -43,6 +43,8 @@ BROKEN: Final = frozenset({"error", "network_error"})
 # Fields of an assistant message that only their owner understands; they go back as they came.
 OPAQUE_FIELDS: Final = ("reasoning_details", "reasoning_content", "reasoning")
 _PART: Final = "part:"
+# What stands before the media of a result, followed by its id and a colon.
+ATTACHED: Final = "Attachments of the result of "
 
 
 @dataclass(frozen=True, slots=True)
@@ -133,9 +135,9 @@ def encode_turn(turn: Turn, place: Place) -> bytes:
         case ToolResultsTurn():
             answered = list(zip(turn.results, place.ids(), strict=True))
             tools = [_tool(result, id) for result, id in answered]
-            # This wire's tool messages hold text alone: the pictures follow all of them, labelled.
-            pictures = [part for result, id in answered if result.images for part in _labelled(result, id)]
-            return listed([*tools, *_user([*pictures, *map(_part, visible((), turn.hints))])])
+            # This wire's tool messages hold text alone: the media follow all of them, labelled.
+            media = [part for result, id in answered if result.media for part in _labelled(result, id)]
+            return listed([*tools, *_user([*media, *map(_part, visible((), turn.hints))])])
 
 
 def _user(parts: Iterable[dict[str, Any]]) -> list[dict[str, Any]]:
@@ -145,19 +147,27 @@ def _user(parts: Iterable[dict[str, Any]]) -> list[dict[str, Any]]:
     return [{"role": "user", "content": content}] if content else []
 
 
-def _part(part: Text | Image) -> dict[str, Any]:
-    if isinstance(part, Image):
-        return {"type": "image_url", "image_url": {"url": part.data_url}}
-    return {"type": "text", "text": part.text}
+def _part(part: Part) -> dict[str, Any]:
+    match part:
+        case Text(text=text):
+            return {"type": "text", "text": text}
+        case Image():
+            return {"type": "image_url", "image_url": {"url": part.data_url}}
+        case ImageUrl(url=url):
+            return {"type": "image_url", "image_url": {"url": url}}
+        case Document():
+            return {"type": "file", "file": {"filename": part.file_name, "file_data": part.data_url}}
+        case DocumentUrl(url=url, name=name):
+            return {"type": "file", "file": {"filename": name or url.rpartition("/")[2], "file_data": url}}
 
 
 def _labelled(result: ToolResult, id: str) -> list[dict[str, Any]]:
-    return [{"type": "text", "text": f"Images of the result of {id}:"}, *map(_part, result.images)]
+    return [{"type": "text", "text": f"{ATTACHED}{id}:"}, *map(_part, result.media)]
 
 
 def _tool(result: ToolResult, id: str) -> dict[str, Any]:
     """The result of one call. This wire has no error flag: the text says it."""
-    stub = f"[{len(result.images)} image(s), in the message after the tool results]" if result.images else ""
+    stub = f"[{len(result.media)} attachment(s), in the message after the tool results]" if result.media else ""
     content = "\n".join(part for part in (result.flagged_text, stub) if part)
     return {"role": "tool", "tool_call_id": id, "content": content}
 

@@ -19,7 +19,7 @@ from geode.adapters.openai_responses.stream import ResponseStream
 from geode.domain.arguments import sent_text, tool_use
 from geode.domain.call_ids import sent_name
 from geode.domain.choice import Auto, Named, NoTools, Required, ToolChoice
-from geode.domain.content import Image, Opaque, Owner, Text, ToolResult, ToolUseBlock
+from geode.domain.content import Document, DocumentUrl, Image, ImageUrl, Opaque, Owner, Part, Text, ToolResult, ToolUseBlock
 from geode.domain.failures import CallFailure
 from geode.domain.json_value import dump_bytes, exact_json
 from geode.domain.reply import AdapterCallResult, ReplyItem, Stop, Usage
@@ -137,10 +137,18 @@ def _user(parts: Iterable[dict[str, Any]]) -> list[dict[str, Any]]:
     return [{"role": "user", "content": content}] if content else []
 
 
-def _part(part: Text | Image) -> dict[str, Any]:
-    if isinstance(part, Image):
-        return {"type": "input_image", "image_url": part.data_url, "detail": "auto"}
-    return {"type": "input_text", "text": part.text}
+def _part(part: Part) -> dict[str, Any]:
+    match part:
+        case Text(text=text):
+            return {"type": "input_text", "text": text}
+        case Image():
+            return {"type": "input_image", "image_url": part.data_url, "detail": "auto"}
+        case ImageUrl(url=url):
+            return {"type": "input_image", "image_url": url, "detail": "auto"}
+        case Document():
+            return {"type": "input_file", "filename": part.file_name, "file_data": part.data_url}
+        case DocumentUrl(url=url, name=name):
+            return {"type": "input_file", "file_url": url, **({"filename": name} if name else {})}
 
 
 def _assistant(turn: AssistantTurn, place: Place) -> list[dict[str, Any] | bytes]:
@@ -172,8 +180,8 @@ def _assistant(turn: AssistantTurn, place: Place) -> list[dict[str, Any] | bytes
 def _output(result: ToolResult, id: str) -> dict[str, Any]:
     """The result of one call. This wire has no error flag: the text says it."""
     item: dict[str, Any] = {"type": "function_call_output", "call_id": id}
-    if result.images:
-        return {**item, "output": [_part(Text(result.flagged_text)), *map(_part, result.images)]}
+    if result.media:
+        return {**item, "output": [_part(Text(result.flagged_text)), *map(_part, result.media)]}
     return {**item, "output": result.flagged_text}
 
 

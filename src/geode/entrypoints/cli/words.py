@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, Final
 
-from geode.domain.content import Image, ResultKind, ToolResult, ToolUseBlock
+from geode.domain.content import Document, DocumentUrl, Image, ImageUrl, Media, ResultKind, ToolResult, ToolUseBlock
 from geode.domain.json_value import dump_json
 
 MARKS: Final[Mapping[ResultKind, str]] = {"ok": "✓", "failed": "✗", "denied": "⚑", "interrupted": "◌", "outcome_unknown": "?"}
@@ -29,13 +29,18 @@ def call_text(call: ToolUseBlock, width: int) -> str:
 
 
 def result_text(result: ToolResult, width: int) -> str:
-    """What the result says, its pictures before it as `[image png 12 kB]`."""
-    pictures = "".join(f"{image_text(image)} " for image in result.images)
-    return (pictures + short(result.text, width - len(pictures))).strip()
+    """What the result says, its media before it as `[image png 12 kB]`."""
+    media = "".join(f"{media_text(part)} " for part in result.media)
+    return (media + short(result.text, width - len(media))).strip()
 
 
-def image_text(image: Image) -> str:
-    return f"[image {image.media_type.partition('/')[2]} {size_text(len(image.data))}]"
+def media_text(part: Media) -> str:
+    match part:
+        case Image() | Document():
+            kind, _, form = part.media_type.partition("/")
+            return f"[{'image' if kind == 'image' else 'document'} {form} {size_text(len(part.data))}]"
+        case ImageUrl(url=url) | DocumentUrl(url=url):
+            return f"[{url}]"
 
 
 def size_text(count: int) -> str:
