@@ -159,7 +159,7 @@ class FaultContract(WireContract):
                 await adapter.acomplete(request(self.harness, streamed=True), nowhere)
 
     async def test_an_event_without_end_is_not_kept(self, monkeypatch: pytest.MonkeyPatch) -> None:
-        monkeypatch.setattr("geode.adapters.http_json.exchange.MAX_EVENT_BYTES", 1000)
+        monkeypatch.setattr("geode.adapters.http_json.answer.MAX_EVENT_BYTES", 1000)
         async with canned(STREAM, b'data: "', *[b"x" * 300] * 10, 1.0) as server, new_http_client() as http:
             adapter = await self.harness.connect(server.base_url, http)
             failure = failure_of(await adapter.acomplete(request(self.harness, streamed=True), nowhere))

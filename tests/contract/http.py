@@ -18,7 +18,7 @@ from geode.adapters.chat_completions.dialects import DIALECTS
 from geode.adapters.chat_completions.wire import ChatWire
 from geode.adapters.http_json.clients import new_http_client
 from geode.adapters.http_json.endpoint import Endpoint
-from geode.adapters.http_json.model import Wire as WireFunctions
+from geode.adapters.http_json.wire import Wire as WireFunctions
 from geode.adapters.openai_responses.wire import ResponsesWire
 from geode.domain.content import Opaque, Owner
 from geode.domain.conversation import Conversation

@@ -8,9 +8,8 @@ from typing import Any, TypeAlias
 
 from returns.result import Failure, Result
 
-from geode.adapters.http_json.exchange import Body
 from geode.adapters.http_json.facts import error_in_body
-from geode.adapters.http_json.model import Accumulator, Wire
+from geode.adapters.http_json.wire import Accumulator, Body, Wire
 from geode.domain.content import Opaque, Owner, Text, ToolUseBlock
 from geode.domain.failures import CallFailure
 from geode.domain.reply import AdapterCallResult

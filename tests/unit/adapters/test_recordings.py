@@ -19,11 +19,10 @@ from returns.result import Failure, Result
 from geode.adapters.anthropic_messages.wire import MessagesWire
 from geode.adapters.chat_completions.dialects import DIALECTS
 from geode.adapters.chat_completions.wire import ChatWire
-from geode.adapters.http_json.exchange import Body
 from geode.adapters.http_json.facts import error_in_body, failure_of_response
 from geode.adapters.http_json.json_bytes import read_object
-from geode.adapters.http_json.model import Wire
 from geode.adapters.http_json.sse import EventSplitter
+from geode.adapters.http_json.wire import Body, Wire
 from geode.adapters.openai_responses.wire import ResponsesWire
 from geode.domain.content import Owner
 from geode.domain.failures import CallFailure, FailureClass, classify_retry_error

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from geode.adapters.anthropic_messages.wire import MessagesWire
 from geode.adapters.chat_completions.dialects import DIALECTS
 from geode.adapters.chat_completions.wire import ChatWire
-from geode.adapters.http_json.model import Wire
+from geode.adapters.http_json.wire import Wire
 from geode.adapters.openai_responses.wire import ResponsesWire
 from geode.domain.content import Opaque, Owner
 from geode.domain.conversation import Conversation

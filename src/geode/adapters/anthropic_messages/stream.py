@@ -18,7 +18,7 @@ _GROWING: Final = {
 
 
 class MessageStream:
-    """See `geode.adapters.http_json.model.Accumulator`. Unknown events and deltas are passed over."""
+    """See `geode.adapters.http_json.wire.Accumulator`. Unknown events and deltas are passed over."""
 
     def __init__(self) -> None:
         self.complete = False

@@ -11,10 +11,10 @@ from typing import Any, Final
 from returns.result import Failure, Result, Success
 
 from geode.adapters.anthropic_messages.stream import MessageStream
-from geode.adapters.http_json.exchange import Body
 from geode.adapters.http_json.reading import mapping, number, objects, string
 from geode.adapters.http_json.segments import Place, joined, listed, segments, tool_list
 from geode.adapters.http_json.tools_gone import with_called_tools
+from geode.adapters.http_json.wire import Body
 from geode.domain.arguments import sent_input, tool_use
 from geode.domain.call_ids import sent_name
 from geode.domain.choice import Auto, Named, NoTools, Required, ToolChoice
@@ -46,7 +46,7 @@ _CLOSE: Final = b"]}"
 
 
 class MessagesWire:
-    """See `geode.adapters.http_json.model.Wire`."""
+    """See `geode.adapters.http_json.wire.Wire`."""
 
     heartbeats = frozenset({"ping"})
 

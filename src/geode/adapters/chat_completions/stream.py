@@ -28,7 +28,7 @@ class _Call:
 
 
 class ChatStream:
-    """See `geode.adapters.http_json.model.Accumulator`. The reply is complete with its finish reason; usage may follow."""
+    """See `geode.adapters.http_json.wire.Accumulator`. The reply is complete with its finish reason; usage may follow."""
 
     def __init__(self) -> None:
         self.complete = self.over = False

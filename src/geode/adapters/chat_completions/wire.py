@@ -13,11 +13,11 @@ from returns.result import Failure, Result, Success
 
 from geode.adapters.chat_completions.dialects import Dialect
 from geode.adapters.chat_completions.stream import ChatStream
-from geode.adapters.http_json.exchange import Body
 from geode.adapters.http_json.facts import error_in_body
 from geode.adapters.http_json.reading import amount, mapping, number, objects, string
 from geode.adapters.http_json.segments import Place, joined, listed, segments, tool_list
 from geode.adapters.http_json.tools_gone import with_called_tools
+from geode.adapters.http_json.wire import Body
 from geode.domain.arguments import sent_text, tool_use
 from geode.domain.call_ids import sent_name
 from geode.domain.choice import Auto, Named, NoTools, Required, ToolChoice
@@ -49,7 +49,7 @@ ATTACHED: Final = "Attachments of the result of "
 
 @dataclass(frozen=True, slots=True)
 class ChatWire:
-    """See `geode.adapters.http_json.model.Wire`."""
+    """See `geode.adapters.http_json.wire.Wire`."""
 
     dialect: Dialect
     heartbeats: frozenset[str] = frozenset()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-from collections.abc import AsyncGenerator, AsyncIterator, Callable, Mapping
+from collections.abc import AsyncGenerator, AsyncIterator, Callable
 from contextlib import aclosing, asynccontextmanager
 from dataclasses import dataclass, replace
 from functools import lru_cache
@@ -13,20 +13,18 @@ from typing import Any, Final, Protocol
 import httpx2
 from returns.result import Failure, Result, Success
 
+from geode.adapters.http_json.answer import CallBroken, Payloads, object_of
 from geode.adapters.http_json.endpoint import Endpoint
-from geode.adapters.http_json.facts import failure_of_error, failure_of_response, not_json, not_sent, request_id
-from geode.adapters.http_json.json_bytes import read_object
+from geode.adapters.http_json.facts import failure_of_error, failure_of_response, not_sent, request_id
 from geode.adapters.http_json.reading import string
 from geode.adapters.http_json.refusals import Refusals, body_of
-from geode.adapters.http_json.sse import MAX_EVENT_BYTES, EventSplitter, EventTooLong
+from geode.adapters.http_json.wire import Body
 from geode.domain.failures import CallFailure
 
 _CONNECT_SECONDS: Final = 10.0
 _DRAIN_SECONDS: Final = 0.1
 # What the HTTP client raises where a call fails.
 HTTP_ERRORS: Final = (httpx2.HTTPError, httpx2.StreamError, httpx2.InvalidURL, UnicodeEncodeError, OSError)
-# The end mark of the Chat wire; the others end with an event of their own.
-_DONE: Final = b"[DONE]"
 
 
 class SdkClient(Protocol):
@@ -35,26 +33,6 @@ class SdkClient(Protocol):
     def is_closed(self) -> bool: ...
 
     def post(self, path: str, *, cast_to: Any, content: Any, options: Any, stream: Any = False) -> Any: ...
-
-
-@dataclass(frozen=True, slots=True)
-class Body:
-    """A JSON object that came with a 200, and the provider's id of the call.
-
-    `whole`: it is not an event of a stream but all there is.
-    """
-
-    json: Mapping[str, Any]
-    request_id: str
-    whole: bool = False
-
-
-class CallBroken(Exception):
-    """Carries the facts out of the reading of a stream."""
-
-    def __init__(self, failure: CallFailure) -> None:
-        super().__init__(failure.message)
-        self.failure = failure
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,7 +51,7 @@ class Exchange:
         """The JSON body of a 200, or the facts of the failure. `seconds` bounds the silence before the answer."""
         try:
             response = await self._post(body, seconds, stream=False)
-            return Success(_object_of(response, response.content))
+            return Success(object_of(response, response.content))
         except CallBroken as broken:
             return Failure(broken.failure)
         except self.errors as error:
@@ -92,7 +70,7 @@ class Exchange:
         try:
             async with self._answer(body, idle) as (response, chunks):
                 if "event-stream" not in response.headers.get("content-type", ""):
-                    yield replace(_object_of(response, await _read(chunks)), whole=True)
+                    yield replace(object_of(response, await _read(chunks)), whole=True)
                     return
                 async with aclosing(_payloads(chunks, idle, heartbeats)) as events:
                     async for event in events:
@@ -139,53 +117,24 @@ async def _read(chunks: AsyncIterator[bytes]) -> bytes:
     return b"".join([chunk async for chunk in chunks])
 
 
-def _object_of(response: httpx2.Response, content: bytes) -> Body:
-    """The JSON object that is the whole answer; CallBroken if there is none."""
-    if response.status_code != 200:
-        raise CallBroken(failure_of_response(response, content))
-    if (json := read_object(content)) is None:
-        raise CallBroken(not_json(response, content))
-    return Body(json, request_id(response))
-
-
 async def _payloads(
     chunks: AsyncIterator[bytes], idle: float, heartbeats: frozenset[str]
 ) -> AsyncGenerator[dict[str, Any], None]:
     """The JSON objects in the chunks; TimeoutError after `idle` seconds without one that is no heartbeat."""
     now = asyncio.get_running_loop().time
-    splitter, deadline = EventSplitter(MAX_EVENT_BYTES), now() + idle
-    while True:
+    payloads, deadline = Payloads(), now() + idle
+    while not payloads.over:
         try:
             async with asyncio.timeout_at(deadline):
                 chunk = await anext(chunks)
         except StopAsyncIteration:
             break
-        for data in _fed(splitter, chunk):
-            if data == _DONE:
-                return
-            event = _event(data)
+        for event in payloads.feed(chunk):
             yield event
             if string(event.get("type")) not in heartbeats:
                 deadline = now() + idle
-    for data in splitter.end():
-        # The stream broke off inside this event, unless it is whole.
-        if (last := read_object(data)) is not None:
-            yield last
-
-
-def _fed(splitter: EventSplitter, chunk: bytes) -> list[bytes]:
-    try:
-        return splitter.feed(chunk)
-    except EventTooLong as error:
-        raise CallBroken(CallFailure(200, "response", f"sent {error}")) from error
-
-
-def _event(data: bytes) -> dict[str, Any]:
-    event = read_object(data)
-    if event is None:
-        shown = data[:200].decode("utf-8", "replace")
-        raise CallBroken(CallFailure(200, "response", f"sent an event that is no JSON object: {shown}"))
-    return event
+    for event in payloads.end():
+        yield event
 
 
 async def _drain(chunks: AsyncIterator[bytes]) -> None:

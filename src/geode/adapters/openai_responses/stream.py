@@ -20,7 +20,7 @@ _TEXT: Final = {"response.output_text.delta": "text", "response.refusal.delta": 
 
 
 class ResponseStream:
-    """See `geode.adapters.http_json.model.Accumulator`. Unknown events are passed over."""
+    """See `geode.adapters.http_json.wire.Accumulator`. Unknown events are passed over."""
 
     def __init__(self) -> None:
         self.complete = False

@@ -11,10 +11,10 @@ from typing import Any, Final
 
 from returns.result import Failure, Result, Success
 
-from geode.adapters.http_json.exchange import Body
 from geode.adapters.http_json.facts import error_in_body
 from geode.adapters.http_json.reading import mapping, number, objects, string
 from geode.adapters.http_json.segments import Place, joined, listed, segments, tool_list
+from geode.adapters.http_json.wire import Body
 from geode.adapters.openai_responses.stream import ResponseStream
 from geode.domain.arguments import sent_text, tool_use
 from geode.domain.call_ids import sent_name
@@ -39,7 +39,7 @@ _REASONING: Final = "reasoning"
 
 
 class ResponsesWire:
-    """See `geode.adapters.http_json.model.Wire`."""
+    """See `geode.adapters.http_json.wire.Wire`."""
 
     heartbeats = frozenset({"keepalive", "ping"})
 

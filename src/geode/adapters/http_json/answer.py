@@ -1,0 +1,151 @@
+"""What an answer says, whole or streamed, without any network: bytes and events in, a reply or a failure out."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+from typing import Any, Final
+
+import httpx2
+from returns.result import Failure, Result
+
+from geode.adapters.http_json.facts import error_in_body, failure_of_response, misread, not_json, request_id
+from geode.adapters.http_json.json_bytes import read_object
+from geode.adapters.http_json.sse import MAX_EVENT_BYTES, EventSplitter, EventTooLong
+from geode.adapters.http_json.wire import Accumulator, Body, Wire
+from geode.domain.content import Owner
+from geode.domain.failures import CallFailure
+from geode.domain.reply import AdapterCallResult
+from geode.ports.model import Delta
+
+# The end mark of the Chat wire; the others end with an event of their own.
+_DONE: Final = b"[DONE]"
+# All that reading JSON of any shape can raise, so that nothing a server sends is an exception: a type that
+# no wire has, a number beyond any float, nesting too deep to walk.
+_MISREAD: Final = (ArithmeticError, AttributeError, LookupError, RecursionError, TypeError, ValueError)
+
+
+class CallBroken(Exception):
+    """Carries the facts out of the reading of an answer."""
+
+    def __init__(self, failure: CallFailure) -> None:
+        super().__init__(failure.message)
+        self.failure = failure
+
+
+def read_answer(
+    wire: Wire, response: httpx2.Response, chunks: Iterable[bytes], owner: Owner, *, streamed: bool
+) -> Result[AdapterCallResult, CallFailure]:
+    """The reply in an answer that was kept: its head in `response`, its body in `chunks`.
+
+    The same reading as that of a call. Total: a reply or the facts of a failure, whatever was sent.
+    """
+    if not streamed or response.status_code != 200:
+        try:
+            return decoded(wire, object_of(response, b"".join(chunks)), owner)
+        except CallBroken as broken:
+            return Failure(broken.failure)
+    reading, split, broke = StreamReading(wire, owner), Payloads(), None
+    try:
+        for chunk in chunks:
+            for event in split.feed(chunk):
+                reading.take(Body(event, request_id(response)))
+                if reading.over:
+                    return reading.reply()
+            if split.over:
+                return reading.reply()
+        for event in split.end():
+            reading.take(Body(event, request_id(response)))
+    except CallBroken as broken:
+        broke = broken.failure
+    return reading.reply(broke)
+
+
+def object_of(response: httpx2.Response, content: bytes) -> Body:
+    """The JSON object that is the whole answer; CallBroken if there is none."""
+    if response.status_code != 200:
+        raise CallBroken(failure_of_response(response, content))
+    if (json := read_object(content)) is None:
+        raise CallBroken(not_json(response, content))
+    return Body(json, request_id(response))
+
+
+def decoded(wire: Wire, body: Body, owner: Owner) -> Result[AdapterCallResult, CallFailure]:
+    """The reply in the body of a 200, which may be an error all the same."""
+    try:
+        if body.json.get("error"):
+            return Failure(error_in_body(body.json, body.request_id))
+        return wire.decode(body, owner)
+    except _MISREAD as error:
+        return Failure(misread("the reply", error, body.request_id))
+
+
+@dataclass(slots=True)
+class StreamReading:
+    """One stream of events on its way to be a reply. `source` is how messages name the server."""
+
+    wire: Wire
+    owner: Owner
+    source: str = ""
+    stream: Accumulator = field(init=False)
+    _request_id: str = field(default="", init=False)
+
+    def __post_init__(self) -> None:
+        self.stream = self.wire.accumulator()
+
+    @property
+    def over(self) -> bool:
+        """Nothing more of use can come."""
+        return self.stream.over
+
+    def take(self, event: Body) -> list[Delta]:
+        """What the event adds. CallBroken if it cannot be read."""
+        self._request_id = event.request_id
+        try:
+            return list(self.stream.feed(event.json))
+        except _MISREAD as error:
+            raise CallBroken(misread("an event of the stream", error, event.request_id)) from error
+
+    def reply(self, broke: CallFailure | None = None) -> Result[AdapterCallResult, CallFailure]:
+        """The reply that has come, whatever `broke` after its end; without that end the facts of the failure."""
+        if not self.stream.complete:
+            said = f"{self.source}: the stream" if self.source else "the stream"
+            return Failure(broke or CallFailure(None, "stream", f"{said} ended before the reply did"))
+        try:
+            body = Body(self.stream.body(), self._request_id)
+        except _MISREAD as error:
+            return Failure(misread("the stream", error, self._request_id))
+        return decoded(self.wire, body, self.owner)
+
+
+class Payloads:
+    """The JSON objects of a stream of server-sent events, whatever the chunking. CallBroken for what is none."""
+
+    def __init__(self) -> None:
+        self._splitter = EventSplitter(MAX_EVENT_BYTES)
+        self.over = False
+
+    def feed(self, chunk: bytes) -> Iterator[dict[str, Any]]:
+        """The objects that are complete with `chunk`, one by one, up to the end mark, after which `over` is True."""
+        try:
+            payloads = self._splitter.feed(chunk)
+        except EventTooLong as error:
+            raise CallBroken(CallFailure(200, "response", f"sent {error}")) from error
+        for data in payloads:
+            if data == _DONE:
+                self.over = True
+                return
+            yield _event(data)
+
+    def end(self) -> list[dict[str, Any]]:
+        """The object of a last event that lacks its blank line, if it is whole: the stream may break off inside it."""
+        last = [] if self.over else self._splitter.end()
+        return [event for data in last if (event := read_object(data)) is not None]
+
+
+def _event(data: bytes) -> dict[str, Any]:
+    event = read_object(data)
+    if event is None:
+        shown = data[:200].decode("utf-8", "replace")
+        raise CallBroken(CallFailure(200, "response", f"sent an event that is no JSON object: {shown}"))
+    return event

@@ -1,0 +1,58 @@
+"""What a wire is: a protocol as pure functions, from requests to bytes and from JSON to replies."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+from returns.result import Result
+
+from geode.domain.content import Owner
+from geode.domain.failures import CallFailure
+from geode.domain.reply import AdapterCallResult
+from geode.domain.request import AdapterCallRequest
+from geode.ports.model import Delta
+
+
+@dataclass(frozen=True, slots=True)
+class Body:
+    """A JSON object that came with a 200, and the provider's id of the call.
+
+    `whole`: it is not an event of a stream but all there is.
+    """
+
+    json: Mapping[str, Any]
+    request_id: str
+    whole: bool = False
+
+
+class Accumulator(Protocol):
+    """Puts the events of a stream together to the body that the call would have had unstreamed.
+
+    `complete` is True once the reply is whole, or an event said that there is none; `over` once
+    nothing more of use can come.
+    """
+
+    @property
+    def complete(self) -> bool: ...
+
+    @property
+    def over(self) -> bool: ...
+
+    def feed(self, event: Mapping[str, Any]) -> Iterable[Delta]: ...
+
+    def body(self) -> Mapping[str, Any]: ...
+
+
+class Wire(Protocol):
+    """A protocol as pure functions. `heartbeats` are types of events that say nothing."""
+
+    @property
+    def heartbeats(self) -> frozenset[str]: ...
+
+    def encode(self, request: AdapterCallRequest, owner: Owner) -> bytes: ...
+
+    def decode(self, body: Body, owner: Owner) -> Result[AdapterCallResult, CallFailure]: ...
+
+    def accumulator(self) -> Accumulator: ...
