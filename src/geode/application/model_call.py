@@ -11,14 +11,18 @@ from returns.result import Failure, Result
 from geode.application.announcer import Announcer
 from geode.application.catalog import Catalog
 from geode.application.foreign import handed, kind_of, warn
+from geode.domain.binding import bound
 from geode.domain.call_ids import with_unique_ids
 from geode.domain.choice import Named, ToolChoice, choice_word
 from geode.domain.failures import CallFailure
 from geode.domain.loop.actions import CallModel
 from geode.domain.loop.inputs import CallRefused, Input, ModelFailed, ModelReplied
 from geode.domain.loop.state import State
+from geode.domain.models import row_of
+from geode.domain.negotiation import negotiate
 from geode.domain.reply import AdapterCallResult
-from geode.domain.request import AdapterCallRequest, Limits, negotiate
+from geode.domain.request import AdapterCallRequest, Limits
+from geode.domain.thinking import Thinking, ThinkingBudget
 from geode.ports import events
 from geode.ports.clock import Clock
 from geode.ports.model import CallPart, Delta, ModelAdapter, TextPart, ThinkingPart
@@ -33,10 +37,12 @@ class Asking:
     system: str = ""
     effort: str | None = None
     temperature: float | None = None
+    thinking: Thinking | None = None
 
     def request(self, state: State, call: CallModel, catalog: Catalog, *, streamed: bool) -> AdapterCallRequest:
         """The request for the pending call."""
         limits = Limits(call.max_output_tokens, call.timeout_seconds, state.terms.policy.idle_timeout_seconds)
+        concludes = call.wrap_up is not None and isinstance(self.thinking, ThinkingBudget)
         return AdapterCallRequest(
             self.model,
             state.closed,
@@ -46,6 +52,7 @@ class Asking:
             limits,
             self.effort,
             self.temperature,
+            None if concludes else self.thinking,
             streamed,
         )
 
@@ -55,7 +62,8 @@ class ModelCall:
 
     def __init__(self, asking: Asking, catalog: Catalog, clock: Clock, announcer: Announcer) -> None:
         self._asking, self._catalog, self._clock, self._announcer = asking, catalog, clock, announcer
-        self._shown = self._text_only = False
+        self._shown = False
+        self._noticed = set[str]()
 
     async def perform(self, state: State, call: CallModel) -> Input:
         """What came of the call. Nothing leaves when the adapter cannot carry the request."""
@@ -66,10 +74,11 @@ class ModelCall:
         refused = negotiated.swap().value_or(None)
         if refused is not None:
             return CallRefused(self._clock.now(), refused)
-        sent = negotiated.unwrap()
-        if request.tools and not sent.tools and not self._text_only:
-            self._text_only = True
-            await self._announcer.notice("text_only", f"{adapter.name} takes no tools: the request goes out as text alone")
+        sent = negotiated.unwrap().request
+        for adjustment in negotiated.unwrap().adjustments:
+            if adjustment.text not in self._noticed:
+                self._noticed.add(adjustment.text)
+                await self._announcer.notice(adjustment.kind, adjustment.text)
         await self._announcer.tell(
             events.ModelCalled,
             adapter=adapter.name,
@@ -84,6 +93,8 @@ class ModelCall:
             return ModelFailed(self._clock.now(), facts, self._clock.jitter())
         reply = answer.unwrap()
         items = with_unique_ids(reply.items, call.round, state.closed.call_ids)
+        if row_of(sent.model, adapter.capabilities.models).binds_prefix:
+            items = bound(items, sent)
         return await self._replied(reply if items is reply.items else replace(reply, items=items))
 
     async def _within_deadline(self, request: AdapterCallRequest, call: CallModel) -> Result[AdapterCallResult, CallFailure]:

@@ -105,18 +105,34 @@ _FILE_NAMES: Final[Mapping[str, str]] = {"application/pdf": "document.pdf", "tex
 
 Media: TypeAlias = Image | ImageUrl | Document | DocumentUrl
 Part: TypeAlias = Text | Media
+MediaKind: TypeAlias = Literal["image", "image_url", "pdf", "text", "document_url"]
 MEDIA: Final = (Image, ImageUrl, Document, DocumentUrl)
 
 
+def media_kind(part: Media) -> MediaKind:
+    """Which of the forms it is that an adapter can or cannot carry."""
+    match part:
+        case Image():
+            return "image"
+        case ImageUrl():
+            return "image_url"
+        case Document(media_type="text/plain"):
+            return "text"
+        case Document():
+            return "pdf"
+        case DocumentUrl():
+            return "document_url"
+
+
 def media_word(part: Media) -> str:
-    """What a person calls it, with its size where that is known."""
+    """What a person calls it, with its size or its address."""
     match part:
         case Image() | Document():
             return f"{part.media_type}, {len(part.data)} bytes"
-        case ImageUrl():
-            return f"image at {part.url}"
-        case DocumentUrl():
-            return f"document at {part.url}"
+        case ImageUrl(url=url):
+            return f"an image at {url}"
+        case DocumentUrl(url=url):
+            return f"a document at {url}"
 
 
 def _check_media_type(what: str, given: object, known: tuple[str, ...]) -> None:
@@ -142,12 +158,14 @@ class Owner:
 class Opaque:
     """An item that only its owner understands (signed thinking, encrypted reasoning, …).
 
-    `json_text` is the received JSON, kept as text so that it goes back byte for byte.
+    `json_text` is the received JSON, kept as text so that it goes back byte for byte. `bound_to` tells what
+    it was made after, where the model binds the two (`geode.domain.binding`).
     """
 
     owner: Owner
     kind: str
     json_text: str
+    bound_to: str = ""
 
     def __post_init__(self) -> None:
         try:

@@ -48,6 +48,7 @@ MISUSE_IDS: Final[Mapping[str, str]] = {
     "session-closed": "A session runs only inside its `async with`.",
     "system-type": "`system=` takes text.",
     "temperature": "`temperature=` takes a finite number.",
+    "thinking": '`thinking=` takes "adaptive" or a budget of 1024 tokens or more.',
     "tool-choice": "`tool_choice=` is no accepted spelling, or names a tool that is not there.",
     "tool-name": "A tool's name is blank, or has letters or a length that providers refuse.",
     "tool-schema": 'A tool\'s `input_schema` is no JSON Schema, or none of `type: "object"`.',

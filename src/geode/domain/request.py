@@ -1,19 +1,21 @@
-"""One model call as the domain sees it, and what is refused before it leaves."""
+"""One model call as the domain sees it, and what adapters can carry of it."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
-from typing import Literal, TypeAlias
+from dataclasses import dataclass
+from typing import Final, Literal, TypeAlias, get_args
 
-from returns.result import Failure, Result, Success
-
-from geode.domain.choice import Auto, Named, NoTools, Required, ToolChoice, choice_word, parse_choice
+from geode.domain.choice import Auto, Named, ToolChoice, parse_choice
+from geode.domain.content import MediaKind
 from geode.domain.conversation import Conversation
 from geode.domain.errors import Misuse
+from geode.domain.models import ModelRow, ThinkingKind
+from geode.domain.thinking import Thinking
 from geode.domain.tools import ToolSpec
 from geode.domain.turns import Turn
 
 ImageMode: TypeAlias = Literal["in_result", "after_results", "none"]
+EVERY_MEDIA: Final[frozenset[MediaKind]] = frozenset(get_args(MediaKind))
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,6 +42,7 @@ class AdapterCallRequest:
     limits: Limits = Limits()
     effort: str | None = None
     temperature: float | None = None
+    thinking: Thinking | None = None
     streamed: bool = False
 
     @property
@@ -52,54 +55,19 @@ class Capabilities:
     """What an adapter can carry.
 
     `choices` are the kinds of tool choice its wire can express: auto, none, required, named.
-    `auto_only_models` are model-id prefixes whose models take no forced choice.
-    `images` says where a picture in a result goes: inside it, in a user message after all results, or nowhere.
+    `media` are the forms of pictures and documents that it can send; `images` says where those in a result go:
+    inside it, in a user message after all results, or nowhere.
+    `temperature`, `effort` and `thinking` say which settings its wire has; `models` which models take less.
     """
 
     supports_tools: bool = True
     choices: frozenset[str] = frozenset({"auto", "none", "required", "named"})
-    auto_only_models: tuple[str, ...] = ()
     images: ImageMode = "in_result"
+    media: frozenset[MediaKind] = EVERY_MEDIA
     temperature: bool = True
     effort: bool = True
-
-
-def negotiate(adapter: str, request: AdapterCallRequest, able: Capabilities) -> Result[AdapterCallRequest, str]:
-    """The request as it may leave for `adapter`, or why it must not (architecture law 7).
-
-    A choice is kept only where tools are sent; a text-only adapter gets no tools, and a forced
-    choice it cannot carry is refused, never weakened.
-    """
-    for problem in (_choice_problem(adapter, request, able), _setting_problem(adapter, request, able)):
-        if problem:
-            return Failure(problem)
-    if not able.supports_tools and request.tools:
-        return Success(replace(request, tools=(), tool_choice=Auto()))
-    return Success(request)
-
-
-def _choice_problem(adapter: str, request: AdapterCallRequest, able: Capabilities) -> str | None:
-    choice, names = request.tool_choice, [tool.name for tool in request.tools]
-    if isinstance(choice, Auto | NoTools) and not (names and able.supports_tools):
-        return None
-    if isinstance(choice, Required) and not names:
-        return "tool_choice required needs tools, this request has none"
-    if isinstance(choice, Named) and choice.name not in names:
-        return _not_there(choice, names)
-    word = choice_word(choice)
-    bound = isinstance(choice, Required | Named) and request.model.startswith(able.auto_only_models)
-    if not able.supports_tools or word not in able.choices or bound:
-        shown = f'"{choice.name}"' if isinstance(choice, Named) else word
-        return f"{adapter}: model {request.model} cannot be given tool_choice {shown}"
-    return None
-
-
-def _setting_problem(adapter: str, request: AdapterCallRequest, able: Capabilities) -> str | None:
-    if request.temperature is not None and not able.temperature:
-        return f"{adapter}: model {request.model} takes no temperature; leave it out"
-    if request.effort is not None and not able.effort:
-        return f"{adapter}: model {request.model} takes no effort; leave it out"
-    return None
+    thinking: frozenset[ThinkingKind] = frozenset()
+    models: tuple[ModelRow, ...] = ()
 
 
 def forced_choice(value: object, tools: tuple[ToolSpec, ...]) -> ToolChoice:
@@ -116,9 +84,10 @@ def forced_choice(value: object, tools: tuple[ToolSpec, ...]) -> ToolChoice:
     choice = parsed.unwrap()
     names = [tool.name for tool in tools]
     if isinstance(choice, Named) and choice.name not in names:
-        raise Misuse("tool-choice", _not_there(choice, names))
+        raise Misuse("tool-choice", not_there(choice, names))
     return choice
 
 
-def _not_there(choice: Named, names: list[str]) -> str:
+def not_there(choice: Named, names: list[str]) -> str:
+    """What is said of a choice that names none of the tools."""
     return f'tool_choice names "{choice.name}", this request has: {", ".join(names) or "no tools"}'

@@ -57,6 +57,7 @@ class GeodeContainer(containers.DeclarativeContainer):
     deps: _Setting = provide.Dependency(default=provide.Object(None))
     effort: _Setting = provide.Dependency(default=provide.Object(None))
     temperature: _Setting = provide.Dependency(default=provide.Object(None))
+    thinking: _Setting = provide.Dependency(default=provide.Object(None))
     http: _Setting = provide.Dependency(default=provide.Object(None))
     journal: _Setting = provide.Dependency(instance_of=_port(Journal), default=NoJournal())
     clock: _Setting = provide.Dependency(instance_of=_port(Clock), default=SystemClock())
@@ -73,6 +74,7 @@ class GeodeContainer(containers.DeclarativeContainer):
         "deps": deps,
         "effort": effort,
         "temperature": temperature,
+        "thinking": thinking,
         "http": http,
         "journal": journal,
         "clock": clock,

@@ -21,6 +21,7 @@ from geode.domain.errors import Misuse
 from geode.domain.loop.outcome import Outcome
 from geode.domain.policy import Policy
 from geode.domain.routing import resolve
+from geode.domain.thinking import Thinking, parse_thinking
 from geode.entrypoints.approvers import AskEach, InTurn, takes_one
 from geode.entrypoints.providers import Connection, connect, find_connection
 from geode.entrypoints.settings import Answer, Settings, checked
@@ -93,7 +94,14 @@ class Runtime:
             if self._places is not None:
                 await lent.enter_async_context(self._places)
             prepared = self._prepared
-            asking = Asking(await self._model(), prepared.model_id, prepared.system, prepared.effort, prepared.temperature)
+            asking = Asking(
+                await self._model(),
+                prepared.model_id,
+                prepared.system,
+                prepared.effort,
+                prepared.temperature,
+                prepared.thinking,
+            )
             loop = AgenticLoop(asking, prepared.catalog, prepared.policy, prepared.around, self._loop)
             lent.callback(loop.close)
             yield loop
@@ -186,6 +194,7 @@ class Prepared:
     system: str
     effort: str | None
     temperature: float | None
+    thinking: Thinking | None
     policy: Policy
     catalog: Catalog
     around: Surroundings
@@ -214,7 +223,15 @@ def prepare(settings: Settings) -> Prepared:
     if around.approver is None and (denied := said_of_denied(catalog.facts, policy.grants)):
         log.warning("%s", denied)
     return Prepared(
-        model, model_id, settings.get("system", ""), settings.get("effort"), _temperature(settings), policy, catalog, around
+        model,
+        model_id,
+        settings.get("system", ""),
+        settings.get("effort"),
+        _temperature(settings),
+        parse_thinking(settings.get("thinking")),
+        policy,
+        catalog,
+        around,
     )
 
 

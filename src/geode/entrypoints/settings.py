@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import fields
-from typing import TYPE_CHECKING, Any, Final, TypeAlias, TypedDict
+from typing import TYPE_CHECKING, Any, Final, Literal, TypeAlias, TypedDict
 
 from geode.domain.approval import Decision
 from geode.domain.content import ToolUseBlock
@@ -13,6 +13,7 @@ from geode.domain.json_value import clean_text
 from geode.domain.naming import refuse_unknown
 from geode.domain.policy import Policy
 from geode.domain.routing import Provider
+from geode.domain.thinking import Thinking, parse_thinking
 from geode.ports.approval import Approver
 from geode.ports.clock import Clock
 from geode.ports.events import Observer
@@ -34,6 +35,7 @@ class Settings(TypedDict, total=False):
     `approve`: a function of one call, or an Approver; without it everything above MCP_TRUSTED is denied.
     `observe`: one observer of events or several. `policy`: every limit. `system`: the system text.
     `deps`: what `ToolContext.deps` is. `effort` and `temperature`: sent as given, or refused.
+    `thinking`: "adaptive", or a budget in tokens, for models whose wire has that setting; not in the wrap-up.
     `http`: a client of yours, used and never closed. `journal`, `clock`, `validator`: other adapters
     of these ports.
     """
@@ -48,6 +50,7 @@ class Settings(TypedDict, total=False):
     deps: Any
     effort: str
     temperature: float
+    thinking: Literal["adaptive"] | int | Thinking
     http: httpx2.AsyncClient
     journal: Journal
     clock: Clock
@@ -78,6 +81,7 @@ def checked(settings: Settings) -> Settings:
     _check_model(settings.get("model"))
     _check_providers(settings.get("providers", ()))
     _check_effort(settings.get("effort"))
+    parse_thinking(settings.get("thinking"))
     if "system" not in settings:
         return settings
     return {**settings, "system": _system(settings["system"])}

@@ -12,6 +12,7 @@ from typing import Any, Literal, TypeAlias
 from geode.domain.approval import Question
 from geode.domain.content import ToolResult, ToolUseBlock
 from geode.domain.loop.outcome import Outcome
+from geode.domain.negotiation import AdjustmentKind
 from geode.domain.reply import Stop, Usage
 
 
@@ -122,7 +123,9 @@ class RoundClosed(_Numbered):
     results: tuple[ToolResult, ...]
 
 
-NoticeKind: TypeAlias = Literal["wrap_up", "tools_denied", "observer_failed", "approver_failed", "loop_blocked", "text_only"]
+NoticeKind: TypeAlias = (
+    Literal["wrap_up", "tools_denied", "observer_failed", "approver_failed", "loop_blocked"] | AdjustmentKind
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -15,13 +15,14 @@ from geode.adapters.http_json.clients import new_http_client
 from geode.adapters.http_json.wire import Wire
 from geode.adapters.openai_responses.wire import ResponsesWire
 from geode.domain.choice import Auto, Named, NoTools, Required
-from geode.domain.content import Opaque, Owner
+from geode.domain.content import Document, DocumentUrl, Image, ImageUrl, Opaque, Owner
 from geode.domain.conversation import Conversation
 from geode.domain.failures import FailureClass, classify_retry_error
 from geode.domain.reply import Stop
 from geode.domain.request import AdapterCallRequest, Limits
+from geode.domain.thinking import AdaptiveThinking, ThinkingBudget
 from geode.domain.tools import ToolSpec
-from geode.domain.turns import AssistantTurn
+from geode.domain.turns import AssistantTurn, UserTurn
 from tests.contract.adapter_contract import failure_of
 from tests.contract.histories import answer, call, model, results, user
 from tests.contract.http import HttpHarness, nowhere, request
@@ -120,6 +121,54 @@ def test_dialects_of_chat(dialect: Any, differs: dict[str, Any]) -> None:
     found = body(ChatWire(DIALECTS[dialect]), **EVERYTHING)
     same = {"model", "tools", "tool_choice", "temperature", "stream", "messages"}
     assert {key: value for key, value in found.items() if key not in same} == differs
+
+
+def test_modes_of_thinking_on_messages() -> None:
+    assert body(MESSAGES, thinking=AdaptiveThinking())["thinking"] == {"type": "adaptive"}
+    budget = body(MESSAGES, thinking=ThinkingBudget(4000))
+    assert budget["thinking"] == {"type": "enabled", "budget_tokens": 4000}
+    assert budget["max_tokens"] > 4000, "what is thought counts as output"
+    assert body(MESSAGES, thinking=ThinkingBudget(4000), limits=Limits(5000))["max_tokens"] == 5000
+
+
+PNG_BYTES, PDF_BYTES = b"\x89PNG\r\n\x1a\n", b"%PDF-1.4"
+PNG_64, PDF_64, TEXT_64 = "iVBORw0KGgo=", "JVBERi0xLjQ=", "w6Q="
+ADDRESS = "https://example.org/a"
+
+
+def test_media_of_a_user_in_the_forms_that_were_recorded() -> None:
+    said = UserTurn(
+        (
+            Image("image/png", PNG_BYTES),
+            ImageUrl(ADDRESS),
+            Document("application/pdf", PDF_BYTES, "a.pdf"),
+            Document("text/plain", "ä".encode()),
+            DocumentUrl(ADDRESS),
+        )
+    )
+    assert body(MESSAGES, said)["messages"][0]["content"] == [
+        {"type": "image", "source": {"type": "base64", "media_type": "image/png", "data": PNG_64}},
+        {"type": "image", "source": {"type": "url", "url": ADDRESS}},
+        {
+            "type": "document",
+            "source": {"type": "base64", "media_type": "application/pdf", "data": PDF_64},
+            "title": "a.pdf",
+        },
+        {"type": "document", "source": {"type": "text", "media_type": "text/plain", "data": "ä"}},
+        {"type": "document", "source": {"type": "url", "url": ADDRESS}},
+    ]
+    assert body(RESPONSES, said)["input"][0]["content"] == [
+        {"type": "input_image", "image_url": f"data:image/png;base64,{PNG_64}", "detail": "auto"},
+        {"type": "input_image", "image_url": ADDRESS, "detail": "auto"},
+        {"type": "input_file", "filename": "a.pdf", "file_data": f"data:application/pdf;base64,{PDF_64}"},
+        {"type": "input_file", "filename": "document.txt", "file_data": f"data:text/plain;base64,{TEXT_64}"},
+        {"type": "input_file", "file_url": ADDRESS},
+    ]
+    assert body(CHAT, UserTurn(said.items[:3]))["messages"][0]["content"] == [
+        {"type": "image_url", "image_url": {"url": f"data:image/png;base64,{PNG_64}"}},
+        {"type": "image_url", "image_url": {"url": ADDRESS}},
+        {"type": "file", "file": {"filename": "a.pdf", "file_data": f"data:application/pdf;base64,{PDF_64}"}},
+    ]
 
 
 def test_choices_in_the_exact_words_of_each_wire() -> None:

@@ -22,6 +22,7 @@ from geode.domain.conversation import Conversation
 from geode.domain.policy import Policy
 from geode.domain.retry import RetryPolicy
 from geode.domain.routing import Provider
+from geode.domain.thinking import ThinkingBudget
 from geode.domain.tools import ToolSpec
 from geode.domain.turns import AssistantTurn, Hint, ToolResultsTurn, Turn, UserTurn
 from tests.unit.domain.builders import OTHER, OWNER
@@ -96,6 +97,7 @@ _PLAIN: dict[Any, Values] = {
         retry=st.builds(RetryPolicy, attempts=st.integers(1, 9)),
     ),
     RetryPolicy: st.builds(RetryPolicy, st.integers(1, 9), st.floats(0, 99), st.floats(0, 99), st.floats(0, 99)),
+    ThinkingBudget: st.builds(ThinkingBudget, st.integers(1024, 2**40)),
     ImageUrl: st.builds(ImageUrl, _URLS),
     DocumentUrl: st.builds(DocumentUrl, _URLS, st.text(max_size=8)),
     ToolSpec: st.builds(

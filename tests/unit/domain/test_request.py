@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -10,25 +9,10 @@ import pytest
 from geode.domain.choice import Auto, Named, NoTools, Required, ToolChoice
 from geode.domain.conversation import Conversation
 from geode.domain.errors import Misuse
-from geode.domain.request import AdapterCallRequest, Capabilities, Limits, forced_choice, negotiate
+from geode.domain.request import AdapterCallRequest, Capabilities, Limits, forced_choice
 from tests.unit.domain.builders import spec, user
 
 TOOLS = (spec("t1"), spec("t2"))
-
-
-def request(choice: ToolChoice = Auto(), *, tools: bool = True, model: str = "acme-1") -> AdapterCallRequest:
-    return AdapterCallRequest(model, Conversation((user(),)), "system", TOOLS if tools else (), choice)
-
-
-def refused(given: AdapterCallRequest, able: Capabilities) -> str:
-    return negotiate("acme-payg", given, able).swap().unwrap()
-
-
-CAN_ALL = Capabilities()
-TEXT_ONLY = Capabilities(supports_tools=False)
-AUTO_ONLY = Capabilities(choices=frozenset({"auto", "none"}))
-SOME_AUTO_ONLY = Capabilities(auto_only_models=("acme-1", "old-"))
-CHOICES = [Auto(), NoTools(), Required(), Named("t1")]
 
 
 def test_limits_by_default() -> None:
@@ -36,7 +20,16 @@ def test_limits_by_default() -> None:
 
 
 def test_an_adapter_can_all_unless_it_says_otherwise() -> None:
-    assert Capabilities() == Capabilities(True, frozenset({"auto", "none", "required", "named"}), (), "in_result", True, True)
+    assert Capabilities() == Capabilities(
+        supports_tools=True,
+        choices=frozenset({"auto", "none", "required", "named"}),
+        images="in_result",
+        media=frozenset({"image", "image_url", "pdf", "text", "document_url"}),
+        temperature=True,
+        effort=True,
+        thinking=frozenset(),
+        models=(),
+    )
 
 
 def test_a_request_asks_for_nothing_unless_it_says_so() -> None:
@@ -44,71 +37,6 @@ def test_a_request_asks_for_nothing_unless_it_says_so() -> None:
     assert (bare.system, bare.tools, bare.tool_choice, bare.limits) == ("", (), Auto(), Limits())
     assert (bare.effort, bare.temperature, bare.streamed) == (None, None, False)
     assert bare.turns == (user(),)
-
-
-@pytest.mark.parametrize("choice", CHOICES, ids=repr)
-def test_every_choice_leaves_as_it_is_where_it_can_be_carried(choice: ToolChoice) -> None:
-    given = request(choice)
-    assert negotiate("acme-payg", given, CAN_ALL).unwrap() == given
-
-
-@pytest.mark.parametrize("choice", [Auto(), NoTools()], ids=repr)
-@pytest.mark.parametrize("able", [CAN_ALL, AUTO_ONLY, SOME_AUTO_ONLY, TEXT_ONLY], ids=range(4))
-def test_without_tools_nothing_is_forced_and_nothing_refused(choice: ToolChoice, able: Capabilities) -> None:
-    given = request(choice, tools=False)
-    assert negotiate("acme-payg", given, able).unwrap() == given
-
-
-@pytest.mark.parametrize("able", [CAN_ALL, TEXT_ONLY], ids=["tools", "text-only"])
-def test_forcing_without_tools_is_refused(able: Capabilities) -> None:
-    assert refused(request(Required(), tools=False), able) == "tool_choice required needs tools, this request has none"
-    assert refused(request(Named("t1"), tools=False), able) == 'tool_choice names "t1", this request has: no tools'
-
-
-def test_a_named_tool_must_be_there() -> None:
-    assert refused(request(Named("nope")), CAN_ALL) == 'tool_choice names "nope", this request has: t1, t2'
-
-
-def test_no_tools_is_never_said_by_dropping_the_tools() -> None:
-    left = negotiate("acme-payg", request(NoTools()), CAN_ALL).unwrap()
-    assert (left.tools, left.tool_choice) == (TOOLS, NoTools())
-
-
-@pytest.mark.parametrize("able", [TEXT_ONLY, AUTO_ONLY, SOME_AUTO_ONLY], ids=["text-only", "by wire", "by model"])
-@pytest.mark.parametrize(("choice", "shown"), [(Required(), "required"), (Named("t2"), '"t2"')], ids=["required", "named"])
-def test_a_force_that_cannot_be_carried_is_refused_by_name(able: Capabilities, choice: ToolChoice, shown: str) -> None:
-    assert refused(request(choice), able) == f"acme-payg: model acme-1 cannot be given tool_choice {shown}"
-
-
-@pytest.mark.parametrize("choice", [Auto(), NoTools()], ids=repr)
-def test_models_that_cannot_be_forced_take_the_rest(choice: ToolChoice) -> None:
-    assert negotiate("acme-payg", request(choice), SOME_AUTO_ONLY).unwrap() == request(choice)
-
-
-def test_only_the_models_named_are_bound() -> None:
-    given = request(Required(), model="acme-2")
-    assert negotiate("acme-payg", given, SOME_AUTO_ONLY).unwrap() == given
-    assert refused(request(Required(), model="old-7"), SOME_AUTO_ONLY).startswith("acme-payg: model old-7 cannot")
-
-
-def test_a_wire_without_a_word_for_none() -> None:
-    able = Capabilities(choices=frozenset({"auto"}))
-    assert refused(request(NoTools()), able) == "acme-payg: model acme-1 cannot be given tool_choice none"
-    assert negotiate("acme-payg", request(Auto()), able).unwrap() == request(Auto())
-
-
-@pytest.mark.parametrize("choice", [Auto(), NoTools()], ids=repr)
-def test_a_text_only_adapter_gets_no_tools(choice: ToolChoice) -> None:
-    assert negotiate("claude-cli", request(choice), TEXT_ONLY).unwrap() == replace(request(), tools=(), tool_choice=Auto())
-
-
-def test_settings_that_the_adapter_does_not_take_are_refused_and_never_dropped() -> None:
-    bare = Capabilities(temperature=False, effort=False)
-    assert refused(replace(request(), temperature=0.0), bare) == "acme-payg: model acme-1 takes no temperature; leave it out"
-    assert refused(replace(request(), effort="high"), bare) == "acme-payg: model acme-1 takes no effort; leave it out"
-    assert negotiate("acme-payg", request(), bare).unwrap() == request()
-    full = replace(request(), temperature=0.0, effort="high")
-    assert negotiate("acme-payg", full, CAN_ALL).unwrap() == full
 
 
 @pytest.mark.parametrize(

@@ -10,6 +10,7 @@ from geode.adapters.http_json.endpoint import Endpoint
 from geode.adapters.http_json.exchange import HTTP_ERRORS, Exchange
 from geode.adapters.http_json.model import HttpModel
 from geode.adapters.http_json.refusals import watch
+from geode.domain.models import CLAUDE, THINKING_KINDS
 from geode.domain.request import Capabilities
 
 if TYPE_CHECKING:
@@ -18,10 +19,10 @@ if TYPE_CHECKING:
 # The version of the API that this wire is written for.
 API_VERSION: Final = "2026-10-21"
 CAPABILITIES = Capabilities(
-    # Wire facts A2: these models answer 400 to a forced choice.
-    auto_only_models=("claude-opus-5-5", "claude-fable-5-1", "claude-mythos-5-1"),
     # That version takes no sampling parameter (wire facts A5).
     temperature=False,
+    thinking=THINKING_KINDS,
+    models=CLAUDE,
 )
 
 

@@ -23,6 +23,7 @@ from geode.domain.failures import CallFailure
 from geode.domain.json_value import dump_bytes, exact_json
 from geode.domain.reply import AdapterCallResult, ReplyItem, Stop, Usage
 from geode.domain.request import AdapterCallRequest
+from geode.domain.thinking import AdaptiveThinking, Thinking, ThinkingBudget
 from geode.domain.tools import ToolSpec
 from geode.domain.turns import AssistantTurn, ToolResultsTurn, Turn, UserTurn, visible
 
@@ -83,7 +84,7 @@ class MessagesWire:
 
 def _head(request: AdapterCallRequest) -> Iterator[tuple[str, bytes]]:
     yield "model", dump_bytes(request.model)
-    yield "max_tokens", dump_bytes(request.limits.max_output_tokens or DEFAULT_MAX_TOKENS)
+    yield "max_tokens", dump_bytes(request.limits.max_output_tokens or DEFAULT_MAX_TOKENS + _budget(request.thinking))
     if request.system.strip():
         yield "system", dump_bytes(request.system)
     if request.tools:
@@ -91,8 +92,23 @@ def _head(request: AdapterCallRequest) -> Iterator[tuple[str, bytes]]:
         yield "tool_choice", dump_bytes(choice(request.tool_choice))
     if request.effort is not None:
         yield "output_config", dump_bytes({"effort": request.effort})
+    if request.thinking is not None:
+        yield "thinking", dump_bytes(thinking(request.thinking))
     if request.streamed:
         yield "stream", b"true"
+
+
+def thinking(value: Thinking) -> dict[str, Any]:
+    match value:
+        case AdaptiveThinking():
+            return {"type": "adaptive"}
+        case ThinkingBudget(tokens=tokens):
+            return {"type": "enabled", "budget_tokens": tokens}
+
+
+def _budget(thinking: Thinking | None) -> int:
+    """What is thought counts as output: the bound has to leave room for it."""
+    return thinking.tokens if isinstance(thinking, ThinkingBudget) else 0
 
 
 def definition(tool: ToolSpec) -> dict[str, Any]:

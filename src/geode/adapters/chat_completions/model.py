@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Final
 
 from geode.adapters.chat_completions.dialects import DIALECTS
 from geode.adapters.chat_completions.wire import ChatWire
@@ -10,16 +11,28 @@ from geode.adapters.http_json.endpoint import Endpoint
 from geode.adapters.http_json.exchange import Exchange
 from geode.adapters.http_json.model import HttpModel
 from geode.adapters.http_json.openai_client import openai_client
+from geode.domain.content import MediaKind
+from geode.domain.models import GPT_CHAT, RELAYED
 from geode.domain.request import Capabilities
 from geode.domain.routing import DialectName
 
 if TYPE_CHECKING:
     import httpx2
 
-CAPABILITIES = Capabilities(images="after_results")
+_IMAGES: Final[frozenset[MediaKind]] = frozenset({"image", "image_url"})
+# Recorded traffic has a PDF as data; a relay takes an address in its place (wire facts C3, C5).
+_PDFS: Final[frozenset[MediaKind]] = frozenset({*_IMAGES, "pdf"})
+_DOCUMENTS: Final[frozenset[MediaKind]] = frozenset({*_PDFS, "document_url"})
+CAPABILITIES: Final[Mapping[DialectName, Capabilities]] = {
+    "openai": Capabilities(images="after_results", media=_PDFS, models=GPT_CHAT),
+    "openrouter": Capabilities(images="after_results", media=_DOCUMENTS, models=RELAYED),
+    "glm": Capabilities(images="after_results", media=_IMAGES),
+    "generic": Capabilities(images="after_results", media=_PDFS),
+}
 
 
 def chat_model(name: str, endpoint: Endpoint, http: httpx2.AsyncClient, *, dialect: DialectName = "generic") -> HttpModel:
     """The adapter `name`, which speaks `dialect` to `endpoint` over `http`, which stays its caller's. Imports the SDK."""
     client, errors = openai_client(endpoint, http)
-    return HttpModel(name, CAPABILITIES, ChatWire(DIALECTS[dialect]), Exchange(client, "/chat/completions", endpoint, errors))
+    exchange = Exchange(client, "/chat/completions", endpoint, errors)
+    return HttpModel(name, CAPABILITIES[dialect], ChatWire(DIALECTS[dialect]), exchange)

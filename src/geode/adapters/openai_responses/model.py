@@ -9,12 +9,13 @@ from geode.adapters.http_json.exchange import Exchange
 from geode.adapters.http_json.model import HttpModel
 from geode.adapters.http_json.openai_client import openai_client
 from geode.adapters.openai_responses.wire import ResponsesWire
+from geode.domain.models import GPT
 from geode.domain.request import Capabilities
 
 if TYPE_CHECKING:
     import httpx2
 
-CAPABILITIES = Capabilities()
+CAPABILITIES = Capabilities(models=GPT)
 
 
 def responses_model(name: str, endpoint: Endpoint, http: httpx2.AsyncClient) -> HttpModel:

@@ -1,0 +1,190 @@
+"""What may leave for an adapter, and what is refused before it does (architecture law 7)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from typing import Final, Literal, TypeAlias
+
+from returns.result import Failure, Result, Success
+
+from geode.domain.binding import without_unbound
+from geode.domain.choice import Auto, Named, NoTools, Required, choice_word
+from geode.domain.content import Opaque, Owner, Part, Text, media_kind, media_word
+from geode.domain.conversation import Conversation
+from geode.domain.models import ModelRow, row_of
+from geode.domain.request import AdapterCallRequest, Capabilities, not_there
+from geode.domain.thinking import ThinkingBudget, thinking_kind
+from geode.domain.turns import AssistantTurn, ToolResultsTurn, UserTurn
+
+AdjustmentKind: TypeAlias = Literal["text_only", "media_left_out", "thinking_dropped"]
+# What every provider takes to be the temperature when none is given.
+_DEFAULT_TEMPERATURE: Final = 1.0
+
+
+@dataclass(frozen=True, slots=True)
+class Adjustment:
+    """One thing that goes out otherwise than it was given, for observers to be told."""
+
+    kind: AdjustmentKind
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Negotiated:
+    """A request as it leaves, and what of it was adjusted."""
+
+    request: AdapterCallRequest
+    adjustments: tuple[Adjustment, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class _Target:
+    """Who the request is for: the adapter with its model, and what they take."""
+
+    owner: Owner
+    able: Capabilities
+    row: ModelRow
+
+
+def negotiate(adapter: str, request: AdapterCallRequest, able: Capabilities) -> Result[Negotiated, str]:
+    """The request as it may leave for `adapter`, or why it must not.
+
+    A choice is kept only where tools are sent; a text-only adapter gets no tools, and what it cannot carry
+    is refused, never weakened. Only what a tool gave may be replaced by words: a run does not end for it.
+    """
+    target = _Target(Owner(adapter, request.model), able, row_of(request.model, able.models))
+    problem = next(_problems(request, target), None)
+    if problem is not None:
+        return Failure(f"{adapter}: {problem}" if problem.startswith("model ") else problem)
+    if not target.row.sampling and request.temperature == _DEFAULT_TEMPERATURE:
+        request = replace(request, temperature=None)
+    adjustments: list[Adjustment] = []
+    for adjust in (_without_tools, _with_words, _without_stale_thinking):
+        request, adjustment = adjust(request, target)
+        adjustments += [adjustment] if adjustment else []
+    return Success(Negotiated(request, tuple(adjustments)))
+
+
+# ---- what speaks against it --------------------------------------------------------------------
+
+
+def _problems(request: AdapterCallRequest, target: _Target) -> Iterator[str]:
+    """Everything that speaks against sending it, the weightiest first; those of the model begin with its name."""
+    for about in (_of_choice, _of_settings, _of_thinking, _of_media):
+        yield from about(request, target)
+
+
+def _of_choice(request: AdapterCallRequest, target: _Target) -> Iterator[str]:
+    choice, names = request.tool_choice, [tool.name for tool in request.tools]
+    if isinstance(choice, Auto | NoTools) and not (names and target.able.supports_tools):
+        return
+    if isinstance(choice, Required) and not names:
+        yield "tool_choice required needs tools, this request has none"
+    if isinstance(choice, Named) and choice.name not in names:
+        yield not_there(choice, names)
+    word, forced = choice_word(choice), isinstance(choice, Required | Named)
+    shown = f'"{choice.name}"' if isinstance(choice, Named) else word
+    if not target.able.supports_tools or word not in target.able.choices or (forced and not target.row.forced_choice):
+        yield f"model {request.model} cannot be given tool_choice {shown}"
+    if forced and isinstance(request.thinking, ThinkingBudget):
+        yield f"model {request.model} cannot be given tool_choice {shown} beside a thinking budget; leave one of them out"
+    if forced and request.effort not in (None, "none") and not target.row.forced_with_effort:
+        yield f"model {request.model} would lose its reasoning to tool_choice {shown}; leave the choice or the effort out"
+
+
+def _of_settings(request: AdapterCallRequest, target: _Target) -> Iterator[str]:
+    able, row = target.able, target.row
+    model, temperature, effort = request.model, request.temperature, request.effort
+    if temperature is not None and not able.temperature:
+        yield f"model {model} takes no temperature; leave it out"
+    free = row.sampling or (row.sampling_at_none and effort == "none")
+    if temperature not in (None, _DEFAULT_TEMPERATURE) and not free:
+        yield f"model {model} takes no temperature but its default; leave it out"
+    if effort is not None and not able.effort:
+        yield f"model {model} takes no effort; leave it out"
+    taken = {"any": True, "unset_or_none": effort in (None, "none"), "none": effort == "none"}
+    if request.tools and not taken[row.effort_beside_tools]:
+        unset = "leave it out, or " if row.effort_beside_tools == "unset_or_none" else ""
+        yield f'model {model} takes tools on this wire only without effort: {unset}effort="none", or the Responses wire'
+
+
+def _of_thinking(request: AdapterCallRequest, target: _Target) -> Iterator[str]:
+    thinking, model = request.thinking, request.model
+    if thinking is None:
+        return
+    kind = thinking_kind(thinking)
+    if kind not in target.able.thinking:
+        yield f"model {model} takes no thinking setting on this wire; effort is what it has"
+    elif kind not in target.row.thinking:
+        yield f"model {model} takes no {kind} thinking; it takes {' or '.join(sorted(target.row.thinking)) or 'none'}"
+    limit = request.limits.max_output_tokens
+    if isinstance(thinking, ThinkingBudget) and limit is not None and limit <= thinking.tokens:
+        yield f"model {model} needs more output tokens than its thinking budget of {thinking.tokens}, not {limit}"
+    if isinstance(thinking, ThinkingBudget) and _goes_on_without_thinking(request, target.owner):
+        yield f"model {model} cannot think by a budget after calls that it made without; leave the budget out here"
+
+
+def _goes_on_without_thinking(request: AdapterCallRequest, owner: Owner) -> bool:
+    """Whether the reply being continued does not begin with thinking, as it has to under a budget (wire facts C1.9)."""
+    if len(request.turns) < 2 or not isinstance(request.turns[-1], ToolResultsTurn):
+        return False
+    asked = request.turns[-2]
+    first = asked.items[0] if isinstance(asked, AssistantTurn) else None
+    return not isinstance(first, Opaque) or first.owner != owner
+
+
+def _of_media(request: AdapterCallRequest, target: _Target) -> Iterator[str]:
+    for place, turn in enumerate(request.turns):
+        for part in turn.items if isinstance(turn, UserTurn) else ():
+            if not _carried(part, target.able):
+                yield f"model {request.model} cannot be sent {_named(part)} (user turn {place}) on this wire"
+
+
+def _carried(part: Part, able: Capabilities) -> bool:
+    return isinstance(part, Text) or media_kind(part) in able.media
+
+
+def _named(part: Part) -> str:
+    return "text" if isinstance(part, Text) else media_word(part)
+
+
+# ---- what goes out otherwise -------------------------------------------------------------------
+
+_Adjusted: TypeAlias = tuple[AdapterCallRequest, Adjustment | None]
+
+
+def _without_tools(request: AdapterCallRequest, target: _Target) -> _Adjusted:
+    if target.able.supports_tools or not request.tools:
+        return request, None
+    text = f"{target.owner.adapter} takes no tools: the request goes out as text alone"
+    return replace(request, tools=(), tool_choice=Auto()), Adjustment("text_only", text)
+
+
+def _with_words(request: AdapterCallRequest, target: _Target) -> _Adjusted:
+    """Media in results that cannot be carried become words that say what they are."""
+    if all(_stays(part, target.able) for one in request.conversation.results() for part in one.media):
+        return request, None
+    turns = tuple(_worded(turn, target.able) if isinstance(turn, ToolResultsTurn) else turn for turn in request.turns)
+    text = f"{target.owner.adapter} cannot show the model what a tool gave: words about it go out instead"
+    conversation = Conversation(turns, request.conversation.repairs)
+    return replace(request, conversation=conversation), Adjustment("media_left_out", text)
+
+
+def _stays(part: Part, able: Capabilities) -> bool:
+    return isinstance(part, Text) or (able.images != "none" and _carried(part, able))
+
+
+def _worded(turn: ToolResultsTurn, able: Capabilities) -> ToolResultsTurn:
+    def said(part: Part) -> Part:
+        return part if _stays(part, able) else Text(f"[{_named(part)}: this model cannot be shown it]")
+
+    return replace(turn, results=tuple(replace(one, content=tuple(map(said, one.content))) for one in turn.results))
+
+
+def _without_stale_thinking(request: AdapterCallRequest, target: _Target) -> _Adjusted:
+    left = without_unbound(request, target.owner) if target.row.binds_prefix else request
+    if left is request:
+        return request, None
+    changed = "system text, tools or earlier turns changed, so the thinking from before stays behind"
+    return left, Adjustment("thinking_dropped", f"model {request.model}: {changed}")

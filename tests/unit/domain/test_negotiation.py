@@ -1,0 +1,271 @@
+"""What may leave for an adapter, and what is refused before it does."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from geode.domain.choice import Auto, Named, NoTools, Required, ToolChoice
+from geode.domain.content import (
+    Document,
+    DocumentUrl,
+    Image,
+    ImageUrl,
+    Media,
+    MediaKind,
+    Opaque,
+    Owner,
+    Text,
+    ToolResult,
+)
+from geode.domain.conversation import Conversation
+from geode.domain.errors import Misuse
+from geode.domain.models import CLAUDE, GPT, GPT_CHAT, RELAYED, THINKING_KINDS, ModelRow
+from geode.domain.negotiation import Negotiated, negotiate
+from geode.domain.request import EVERY_MEDIA, AdapterCallRequest, Capabilities, Limits
+from geode.domain.thinking import AdaptiveThinking, ThinkingBudget
+from geode.domain.turns import AssistantTurn, ToolResultsTurn, UserTurn
+from tests.unit.domain.builders import assistant, call, results, spec, user
+
+TOOLS = (spec("t1"), spec("t2"))
+
+
+def request(choice: ToolChoice = Auto(), *, tools: bool = True, model: str = "acme-1") -> AdapterCallRequest:
+    return AdapterCallRequest(model, Conversation((user(),)), "system", TOOLS if tools else (), choice)
+
+
+def refused(given: AdapterCallRequest, able: Capabilities) -> str:
+    return negotiate("acme-payg", given, able).swap().unwrap()
+
+
+def left(given: AdapterCallRequest, able: Capabilities) -> AdapterCallRequest:
+    return negotiate("acme-payg", given, able).unwrap().request
+
+
+CAN_ALL = Capabilities()
+TEXT_ONLY = Capabilities(supports_tools=False)
+AUTO_ONLY = Capabilities(choices=frozenset({"auto", "none"}))
+SOME_AUTO_ONLY = Capabilities(models=(ModelRow("acme-1", forced_choice=False), ModelRow("old-", forced_choice=False)))
+CHOICES = [Auto(), NoTools(), Required(), Named("t1")]
+
+
+@pytest.mark.parametrize("choice", CHOICES, ids=repr)
+def test_every_choice_leaves_as_it_is_where_it_can_be_carried(choice: ToolChoice) -> None:
+    given = request(choice)
+    assert left(given, CAN_ALL) == given
+
+
+@pytest.mark.parametrize("choice", [Auto(), NoTools()], ids=repr)
+@pytest.mark.parametrize("able", [CAN_ALL, AUTO_ONLY, SOME_AUTO_ONLY, TEXT_ONLY], ids=range(4))
+def test_without_tools_nothing_is_forced_and_nothing_refused(choice: ToolChoice, able: Capabilities) -> None:
+    given = request(choice, tools=False)
+    assert left(given, able) == given
+
+
+@pytest.mark.parametrize("able", [CAN_ALL, TEXT_ONLY], ids=["tools", "text-only"])
+def test_forcing_without_tools_is_refused(able: Capabilities) -> None:
+    assert refused(request(Required(), tools=False), able) == "tool_choice required needs tools, this request has none"
+    assert refused(request(Named("t1"), tools=False), able) == 'tool_choice names "t1", this request has: no tools'
+
+
+def test_a_named_tool_must_be_there() -> None:
+    assert refused(request(Named("nope")), CAN_ALL) == 'tool_choice names "nope", this request has: t1, t2'
+
+
+def test_no_tools_is_never_said_by_dropping_the_tools() -> None:
+    sent = left(request(NoTools()), CAN_ALL)
+    assert (sent.tools, sent.tool_choice) == (TOOLS, NoTools())
+
+
+@pytest.mark.parametrize("able", [TEXT_ONLY, AUTO_ONLY, SOME_AUTO_ONLY], ids=["text-only", "by wire", "by model"])
+@pytest.mark.parametrize(("choice", "shown"), [(Required(), "required"), (Named("t2"), '"t2"')], ids=["required", "named"])
+def test_a_force_that_cannot_be_carried_is_refused_by_name(able: Capabilities, choice: ToolChoice, shown: str) -> None:
+    assert refused(request(choice), able) == f"acme-payg: model acme-1 cannot be given tool_choice {shown}"
+
+
+@pytest.mark.parametrize("choice", [Auto(), NoTools()], ids=repr)
+def test_models_that_cannot_be_forced_take_the_rest(choice: ToolChoice) -> None:
+    assert left(request(choice), SOME_AUTO_ONLY) == request(choice)
+
+
+def test_only_the_models_named_are_bound() -> None:
+    given = request(Required(), model="acme-2")
+    assert left(given, SOME_AUTO_ONLY) == given
+    assert refused(request(Required(), model="old-7"), SOME_AUTO_ONLY).startswith("acme-payg: model old-7 cannot")
+
+
+def test_a_wire_without_a_word_for_none() -> None:
+    able = Capabilities(choices=frozenset({"auto"}))
+    assert refused(request(NoTools()), able) == "acme-payg: model acme-1 cannot be given tool_choice none"
+    assert left(request(Auto()), able) == request(Auto())
+
+
+@pytest.mark.parametrize("choice", [Auto(), NoTools()], ids=repr)
+def test_a_text_only_adapter_gets_no_tools(choice: ToolChoice) -> None:
+    assert left(request(choice), TEXT_ONLY) == replace(request(), tools=(), tool_choice=Auto())
+
+
+def test_settings_that_the_adapter_does_not_take_are_refused_and_never_dropped() -> None:
+    bare = Capabilities(temperature=False, effort=False)
+    assert refused(replace(request(), temperature=0.0), bare) == "acme-payg: model acme-1 takes no temperature; leave it out"
+    assert refused(replace(request(), effort="high"), bare) == "acme-payg: model acme-1 takes no effort; leave it out"
+    assert left(request(), bare) == request()
+    full = replace(request(), temperature=0.0, effort="high")
+    assert left(full, CAN_ALL) == full
+
+
+# ---- settings by model -------------------------------------------------------------------------
+
+MESSAGES = Capabilities(temperature=False, thinking=THINKING_KINDS, models=CLAUDE)
+RESPONSES = Capabilities(models=GPT)
+CHAT = Capabilities(models=GPT_CHAT)
+RELAY = Capabilities(models=RELAYED)
+FORCED = [Required(), Named("t1")]
+
+
+def asked(model: str, able: Capabilities, **changes: Any) -> str | None:
+    """Why a request with tools to `model` must not leave, or None."""
+    return negotiate("p", replace(request(model=model), **changes), able).swap().value_or(None)
+
+
+@pytest.mark.parametrize("choice", FORCED, ids=repr)
+def test_a_forced_choice_goes_with_adaptive_thinking_and_not_with_a_budget(choice: ToolChoice) -> None:
+    """TC-04, TC-05: what the provider refuses is one exact mode; the other is taken."""
+    model = "claude-opus-4-6"
+    assert asked(model, MESSAGES, tool_choice=choice, thinking=AdaptiveThinking()) is None
+    why = asked(model, MESSAGES, tool_choice=choice, thinking=ThinkingBudget(2000))
+    assert why is not None
+    assert why.startswith(f"p: model {model} cannot be given tool_choice ")
+    assert "thinking budget" in why
+    assert asked(model, MESSAGES, tool_choice=NoTools(), thinking=ThinkingBudget(2000)) is None
+
+
+@pytest.mark.parametrize("choice", FORCED, ids=repr)
+def test_reasoning_that_a_relay_would_drop_is_not_sent_beside_a_force(choice: ToolChoice) -> None:
+    """TC-06"""
+    model = "anthropic/claude-sonnet-4.5"
+    why = asked(model, RELAY, tool_choice=choice, effort="high")
+    assert why is not None
+    assert "leave the choice or the effort out" in why
+    assert asked(model, RELAY, tool_choice=choice) is None
+    assert asked(model, RELAY, effort="high") is None
+    assert asked("openai/gpt-5", RELAY, tool_choice=choice, effort="high") is None
+
+
+@pytest.mark.parametrize("model", ["claude-opus-5-5", "claude-fable-5-1", "claude-mythos-5-1"])
+def test_models_that_take_no_force(model: str) -> None:
+    assert asked(model, MESSAGES, tool_choice=Required()) == f"p: model {model} cannot be given tool_choice required"
+    assert asked(model, MESSAGES, tool_choice=NoTools()) is None
+    assert asked("claude-opus-5", MESSAGES, tool_choice=Required()) is None
+    assert asked("claude-of-tomorrow", MESSAGES, tool_choice=Required()) is None
+
+
+@pytest.mark.parametrize(
+    ("model", "adaptive", "budget"),
+    [
+        ("claude-opus-4-5-20251101", False, True),
+        ("claude-sonnet-4-20250514", False, True),
+        ("claude-3-7-sonnet-latest", False, True),
+        ("claude-opus-4-6", True, True),
+        ("claude-opus-4-7", True, False),
+        ("claude-sonnet-5", True, False),
+        ("claude-haiku-5-5", True, False),
+        ("claude-of-tomorrow", True, True),
+    ],
+)
+def test_modes_of_thinking_by_model(model: str, adaptive: bool, budget: bool) -> None:
+    assert (asked(model, MESSAGES, thinking=AdaptiveThinking()) is None) is adaptive
+    assert (asked(model, MESSAGES, thinking=ThinkingBudget(1024)) is None) is budget
+
+
+def test_a_wire_without_a_thinking_setting_says_so() -> None:
+    why = "p: model gpt-5 takes no thinking setting on this wire; effort is what it has"
+    assert asked("gpt-5", RESPONSES, thinking=AdaptiveThinking()) == why
+
+
+def test_what_is_thought_has_to_fit_into_the_output() -> None:
+    model = "claude-sonnet-4-5"
+    assert asked(model, MESSAGES, thinking=ThinkingBudget(2000), limits=Limits(2000)) == (
+        f"p: model {model} needs more output tokens than its thinking budget of 2000, not 2000"
+    )
+    assert asked(model, MESSAGES, thinking=ThinkingBudget(2000), limits=Limits(2001)) is None
+    with pytest.raises(Misuse, match="1024 tokens or more, got 1023"):
+        ThinkingBudget(1023)
+
+
+def test_under_a_budget_a_round_goes_on_only_from_its_own_thinking() -> None:
+    """The reply that the results belong to has to begin with thinking of this very model."""
+    me, model = Owner("p", "claude-sonnet-4-5"), "claude-sonnet-4-5"
+    thought, foreign = Opaque(me, "thinking", "{}"), Opaque(Owner("q", "m"), "thinking", "{}")
+    for items, taken in (((thought, call("a")), True), ((call("a"),), False), ((foreign, call("a")), False)):
+        talk = Conversation((user(), AssistantTurn(items, me), results("a")))
+        given = {"conversation": talk, "thinking": ThinkingBudget(1024)}
+        assert (asked(model, MESSAGES, **given) is None) is taken
+        assert asked(model, MESSAGES, **{**given, "conversation": talk.grown(user())}) is None
+        assert asked(model, MESSAGES, conversation=talk) is None
+
+
+@pytest.mark.parametrize(
+    ("model", "unset", "none", "high"),
+    [("gpt-5.2", True, True, True), ("gpt-5.4-mini", True, True, False), ("gpt-5.5", False, True, False)],
+)
+def test_effort_beside_tools_on_chat(model: str, unset: bool, none: bool, high: bool) -> None:
+    for effort, taken in ((None, unset), ("none", none), ("high", high)):
+        why = asked(model, CHAT, effort=effort)
+        assert (why is None) is taken
+        assert why is None or why.endswith("the Responses wire")
+        assert asked(model, CHAT, effort=effort, tools=()) is None
+        assert asked(model, RESPONSES, effort=effort) is None
+
+
+def test_a_temperature_that_is_the_default_is_left_out_and_another_refused() -> None:
+    """Spec section 9: on models that reason."""
+    reasons = request(model="gpt-5.2")
+    assert left(replace(reasons, temperature=1.0), RESPONSES).temperature is None
+    assert asked("gpt-5.2", RESPONSES, temperature=0.0) == "p: model gpt-5.2 takes no temperature but its default; leave it out"
+    assert asked("o3-mini", CHAT, temperature=0.5) is not None
+    assert left(replace(request(model="gpt-4o"), temperature=1.0), RESPONSES).temperature == 1.0
+    assert asked("gpt-5.1", RESPONSES, temperature=0.2, effort="none") is None
+    assert asked("gpt-5.1", RESPONSES, temperature=0.2) is not None
+    assert asked("openai/gpt-5.1", RELAY, temperature=0.2, effort="none") is not None
+    assert asked("gpt-5-chat-latest", CHAT, temperature=0.2) is None
+
+
+# ---- media -------------------------------------------------------------------------------------
+
+PNG = Image("image/png", b"\x89PNG\r\n\x1a\n")
+PDF = Document("application/pdf", b"%PDF")
+MEDIA: list[tuple[MediaKind, Media, str]] = [
+    ("image", PNG, "image/png, 8 bytes"),
+    ("image_url", ImageUrl("https://x.org/a.png"), "an image at https://x.org/a.png"),
+    ("pdf", PDF, "application/pdf, 4 bytes"),
+    ("text", Document("text/plain", b"abc"), "text/plain, 3 bytes"),
+    ("document_url", DocumentUrl("https://x.org/a.pdf"), "a document at https://x.org/a.pdf"),
+]
+
+
+@pytest.mark.parametrize(("kind", "part", "shown"), MEDIA)
+def test_what_a_user_shows_is_sent_or_refused(kind: MediaKind, part: Media, shown: str) -> None:
+    given = replace(request(), conversation=Conversation((user(), UserTurn((Text("look"), part)))))
+    lacking = Capabilities(media=EVERY_MEDIA - {kind})
+    assert refused(given, lacking) == f"acme-payg: model acme-1 cannot be sent {shown} (user turn 1) on this wire"
+    assert left(given, Capabilities(media=frozenset({kind}))) == given
+
+
+@pytest.mark.parametrize(("kind", "part", "shown"), MEDIA)
+def test_what_a_tool_shows_is_sent_or_told_in_words(kind: MediaKind, part: Media, shown: str) -> None:
+    """A run does not end for what a tool gave, and nothing is lost without a word to the model and to observers."""
+    given = ToolResult("a", "failed", (Text("before"), part, Text("after")))
+    talk = Conversation((user(), assistant(call("a")), ToolResultsTurn((given,))))
+    whole = replace(request(), conversation=talk)
+    assert negotiate("p", whole, Capabilities(media=frozenset({kind}))).unwrap() == Negotiated(whole)
+    lacking = EVERY_MEDIA - {kind}
+    for able in (Capabilities(media=lacking), Capabilities(images="none")):
+        sent = negotiate("p", whole, able).unwrap()
+        (told,) = sent.request.conversation.results()
+        assert (told.kind, told.text) == ("failed", f"before\n[{shown}: this model cannot be shown it]\nafter")
+        assert told.media == ()
+        assert [one.kind for one in sent.adjustments] == ["media_left_out"]
+    assert talk.turns[2] == ToolResultsTurn((given,)), "what is stored stays as it is"
