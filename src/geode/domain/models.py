@@ -22,8 +22,9 @@ class ModelRow:
 
     `forced_choice`: takes a forced tool choice at all; `forced_with_effort`: keeps its reasoning beside one.
     `thinking`: the modes it takes. `sampling`: takes a temperature other than the provider's default;
-    `sampling_at_none`: takes one at effort `none`. `effort_beside_tools`: the efforts it takes in a request
-    with tools. `binds_prefix`: its thinking holds only after the very prefix it was made after.
+    `sampling_at_none`: takes one at effort `none`, which is its effort unless told otherwise.
+    `effort_beside_tools`: the efforts it takes in a request with tools. `binds_prefix`: its thinking holds
+    only after the very prefix it was made after.
     """
 
     prefix: str
@@ -80,18 +81,22 @@ CLAUDE: Final[tuple[ModelRow, ...]] = (
     ),
 )
 
-# Wire facts A5: reasoning models and their temperature. Models whose name says chat do not reason.
+# Wire facts A5: reasoning models and their temperature. From 5.1 on they do not reason unless told to, and then
+# take one, as recorded traffic shows. Models whose name says chat do not reason.
 GPT: Final[tuple[ModelRow, ...]] = (
-    *_rows("o1", "o3", "o4", "gpt-5", "gpt-6", like=ModelRow("", sampling=False)),
-    ModelRow("gpt-5.1", sampling=False, sampling_at_none=True),
+    *_rows("o1", "o3", "o4", "gpt-5", like=ModelRow("", sampling=False)),
+    *_rows(
+        *("gpt-5.1", "gpt-5.2", "gpt-5.3", "gpt-5.4", "gpt-5.5", "gpt-5.6"),
+        like=ModelRow("", sampling=False, sampling_at_none=True),
+    ),
     *_rows("gpt-5-chat", "gpt-5.1-chat", "gpt-5.2-chat", like=ModelRow("")),
 )
 
 # Wire facts A2: function tools and effort on Chat Completions.
 GPT_CHAT: Final[tuple[ModelRow, ...]] = (
-    *GPT,
-    ModelRow("gpt-5.4", sampling=False, effort_beside_tools="unset_or_none"),
-    *_rows("gpt-5.5", "gpt-5.6", like=ModelRow("", sampling=False, effort_beside_tools="none")),
+    *(row for row in GPT if row.prefix not in ("gpt-5.4", "gpt-5.5", "gpt-5.6")),
+    ModelRow("gpt-5.4", sampling=False, sampling_at_none=True, effort_beside_tools="unset_or_none"),
+    *_rows("gpt-5.5", "gpt-5.6", like=ModelRow("", sampling=False, sampling_at_none=True, effort_beside_tools="none")),
 )
 
 # Wire facts A2: this relay drops the reasoning of Anthropic's models when a tool is forced. What it makes of a

@@ -98,7 +98,7 @@ def _of_settings(request: AdapterCallRequest, target: _Target) -> Iterator[str]:
     model, temperature, effort = request.model, request.temperature, request.effort
     if temperature is not None and not able.temperature:
         yield f"model {model} takes no temperature; leave it out"
-    free = row.sampling or (row.sampling_at_none and effort == "none")
+    free = row.sampling or (row.sampling_at_none and effort in (None, "none"))
     if temperature not in (None, _DEFAULT_TEMPERATURE) and not free:
         yield f"model {model} takes no temperature but its default; leave it out"
     if effort is not None and not able.effort:
