@@ -227,7 +227,7 @@ async def never(context: ToolContext[Any], arguments: str) -> str:
 
 ASKED = {"role": "user", "content": "The weather?"}
 EMPTY = FunctionTool("", "Nothing.", {"type": "object", "properties": {}, "required": [], "additionalProperties": False}, never)
-# No server of Responses was seen to answer a call without a name.
+# The rules of Responses know nothing of a call without a name.
 CASES: dict[str, tuple[tuple[str, ...], list[Any], list[Any], str]] = {
     "dropped result": (WIRES, [ASKED, call("weather", "call_a"), call("weather", "call_b"), output("call_a")], TOOLS, "call_b"),
     "orphan result": (WIRES, [ASKED, output("call_a")], TOOLS, "call_a|role tool must be a response to"),

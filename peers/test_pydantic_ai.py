@@ -254,7 +254,7 @@ MISSING, NAME = re.compile("call_b"), re.compile("name")
 ORPHANED = re.compile("call_a|role tool must be a response to")
 
 
-# No server of Responses was seen to answer a call without a name.
+# The rules of Responses know nothing of a call without a name.
 CASES = {
     "dropped result": (WIRES, DROPPED, TOOL, MISSING),
     "orphan result": (WIRES, ORPHAN, TOOL, ORPHANED),
