@@ -6,6 +6,9 @@ BIN := $(VENV)/bin
 LOCKED := $(VENV)/.locked
 LISTED := $(VENV)/.listed
 INSTALLED := $(VENV)/.installed
+# Other people's clients live in an environment of their own: their SDKs need not be geode's.
+PEERS := .venv-peers
+PEERS_LOCKED := $(PEERS)/.locked
 
 # PYTHON=… chooses another interpreter; by default the first of these that is new enough.
 PYTHON ?=
@@ -19,7 +22,7 @@ unexport PYTHONPATH
 unexport PYTHONHOME
 
 .DELETE_ON_ERROR:
-.PHONY: help setup demo test check format-check lint types imports mutate bench format lock always
+.PHONY: help setup demo test check format-check lint types imports mutate bench peers format lock always
 
 help: ## say what can be made
 	@sed -n 's/^\([a-z-]*\):.*## /\1	/p' $(firstword $(MAKEFILE_LIST)) | expand -t 10
@@ -55,15 +58,24 @@ mutate: $(INSTALLED) ## change the domain in small ways and see whether its test
 bench: $(INSTALLED) ## measure geode
 	@$(BIN)/python bench/run.py $(ARGS)
 
+peers: $(INSTALLED) $(PEERS_LOCKED) ## run pydantic-ai and openai-agents against a `geode emulate`
+	@cd peers && ../$(PEERS)/bin/pytest $(ARGS)
+
 format: $(LOCKED) ## format the code and mend what ruff can mend
 	@$(BIN)/ruff check --fix --quiet . ; $(BIN)/ruff format .
 
-lock: $(LOCKED) ## resolve pyproject.toml anew into requirements.lock
+# $(call resolved,SOURCE,OPTIONS,LOCK): the packages that SOURCE asks for, with all that they need.
+define resolved
+@{ echo "# Every package of the environment, for all platforms, with hashes. Made by 'make lock' from $(1)."; \
+   $(BIN)/uv pip compile $(1) $(2) --universal --python-version 3.11 --upgrade --quiet \
+       --generate-hashes --no-header --no-emit-index-url --no-emit-find-links; } > $(3).new
+@mv $(3).new $(3)
+endef
+
+lock: $(LOCKED) ## resolve pyproject.toml and peers/requirements.in anew
 	@$(BIN)/python -m pip install -qq --disable-pip-version-check uv
-	@{ echo "# Every package of the environment, for all platforms, with hashes. Made by 'make lock' from pyproject.toml."; \
-	   $(BIN)/uv pip compile pyproject.toml --all-extras --group dev --universal --python-version 3.11 --upgrade --quiet \
-	       --generate-hashes --no-header --no-emit-index-url --no-emit-find-links; } > requirements.lock.new
-	@mv requirements.lock.new requirements.lock
+	$(call resolved,pyproject.toml,--all-extras --group dev,requirements.lock)
+	$(call resolved,peers/requirements.in,,peers/requirements.lock)
 
 # The locked packages. An environment without pip, or whose interpreter is gone or too old, is made anew.
 $(LOCKED): requirements.lock
@@ -92,3 +104,9 @@ $(INSTALLED): $(LOCKED) $(LISTED) $(SOURCES) $(PACKAGING)
 	@touch $@.new
 	@$(BIN)/python -m pip install -qq --disable-pip-version-check --no-index --no-deps --no-build-isolation --force-reinstall .
 	@mv $@.new $@
+
+$(PEERS_LOCKED): peers/requirements.lock | $(LOCKED)
+	@echo "installing the clients into $(PEERS)"
+	@$(BIN)/python -m venv --clear $(PEERS)
+	@$(PEERS)/bin/python -m pip install -qq --disable-pip-version-check --require-hashes --requirement peers/requirements.lock
+	@touch $@

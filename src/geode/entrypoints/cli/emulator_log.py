@@ -5,12 +5,10 @@ from __future__ import annotations
 import sys
 import time
 
-from starlette.requests import Request
 from starlette.responses import Response
 
 from geode.domain.script import Called, Fails, Reply, Said, Step, Thought
 from geode.entrypoints.cli.words import short
-from geode.entrypoints.emulator.render import Protocol
 from geode.entrypoints.emulator.server import Emulator, Received
 
 
@@ -21,12 +19,9 @@ class LoggedEmulator(Emulator):
         print(f"{time.strftime('%H:%M:%S')}  no wire is at {short(path, 80)}: 404", file=sys.stderr, flush=True)
         return super().unknown_path(path)
 
-    async def answer(self, protocol: Protocol, http: Request) -> Response:
-        before = len(self.received)
-        response = await super().answer(protocol, http)
-        for received in self.received[before:]:
-            print(f"{time.strftime('%H:%M:%S')}  {line(received)}", file=sys.stderr, flush=True)
-        return response
+    def keep(self, received: Received) -> None:
+        super().keep(received)
+        print(f"{time.strftime('%H:%M:%S')}  {line(received)}", file=sys.stderr, flush=True)
 
 
 def line(received: Received) -> str:

@@ -30,8 +30,8 @@ class ScriptError(ValueError):
 class Exchange:
     """One accepted request and the numbers that make the ids of its answer.
 
-    `round` is how many replies the request's history holds, so ids repeat when a conversation is
-    replayed; `serial` counts the answers of this server, so ids of responses never repeat.
+    `round` is how many replies the conversation holds, so ids repeat when it is replayed; `serial`
+    counts the answers of this server, so ids of responses never repeat.
     """
 
     protocol: Protocol

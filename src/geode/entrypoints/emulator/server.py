@@ -79,7 +79,8 @@ class Emulator:
         self.received: list[Received] = []
         self.playback = Playback(self.script, on_missing, by_conversation)
         self.signatures = _signatures(self.script) if check_signatures else None
-        self.stored: set[str] = set()
+        # The id of each response that can be continued -> how many replies its conversation holds.
+        self.stored: dict[str, int] = {}
         self.reasoned: set[str] = set()
         self.paused = _paused_texts(self.script)
 
@@ -100,20 +101,26 @@ class Emulator:
         raw = await http.body()
         request, found = self._judge(protocol, dialect, http, raw)
         refused = bool(found) and self.refuse
-        step = None if refused else self.playback.next(protocol, request)
+        kept = self._kept(request)
+        step = None if refused else self.playback.next(protocol, request, kept)
         headers = dict(http.headers)
-        self.received.append(Received(protocol, request, headers, found, time.monotonic(), http.url.path, step))
+        self.keep(Received(protocol, request, headers, found, time.monotonic(), http.url.path, step))
         ids = errors.request_id_headers(protocol, request_id)
         if refused:
             body = errors.of_violation(protocol, dialect, found[0], request_id)
             return _json(body, found[0].status, ids)
         serial = len(self.received)
         streamed = bool(request.get("stream"))
-        exchange = Exchange(protocol, request, dialect, rounds(protocol, request), serial, int(time.time()), streamed)
+        held = kept + rounds(protocol, request)
+        exchange = Exchange(protocol, request, dialect, held, serial, int(time.time()), streamed)
         try:
             return self._play(step, exchange, request_id, ids)
         except ScriptError as error:
             return self._mistake(exchange, str(error), request_id, ids)
+
+    def keep(self, received: Received) -> None:
+        """Called once for each request, before it is answered."""
+        self.received.append(received)
 
     def unknown_path(self, path: str) -> Response:
         """The answer where no wire is."""
@@ -171,14 +178,19 @@ class Emulator:
 
     def _reply(self, reply: Reply, exchange: Exchange, ids: dict[str, str]) -> Response:
         if exchange.protocol == "responses":
-            self._remember(render_responses.whole(reply, exchange))
+            self._remember(render_responses.whole(reply, exchange), exchange.round + 1)
         if not exchange.streamed:
             return _json(_whole(reply, exchange), 200, ids)
         return self._stream(sse.frames(exchange.protocol, exchange.dialect, _events(reply, exchange)), ids)
 
-    def _remember(self, response: Json) -> None:
+    def _kept(self, request: Json) -> int:
+        """Replies of the conversation that the request only points to."""
+        name = request.get("previous_response_id")
+        return self.stored.get(name, 0) if isinstance(name, str) else 0
+
+    def _remember(self, response: Json, replies: int) -> None:
         if response["store"]:
-            self.stored.add(response["id"])
+            self.stored[response["id"]] = replies
         if any(item["type"] == "reasoning" for item in response["output"]):
             self.reasoned |= {item["id"] for item in response["output"] if item["type"] == "function_call"}
 

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import asyncio
+import json
 import socket
+from collections.abc import AsyncIterator
 from pathlib import Path
 
 import httpx2
@@ -50,6 +53,22 @@ async def test_each_request_is_one_line_with_what_became_of_it(capsys: pytest.Ca
         "the script has no more steps",
     ]
     assert "streamed  accepted" in lines[4]
+
+
+async def test_requests_that_come_at_once_are_one_line_each(capsys: pytest.CaptureFixture[str]) -> None:
+    async def slowly(model: str) -> AsyncIterator[bytes]:
+        text = json.dumps({**CHAT, "model": model}).encode()
+        yield text[:10]
+        await asyncio.sleep(0.1)
+        yield text[10:]
+
+    async with (
+        running(LoggedEmulator(GREETING, by_conversation=True)) as server,
+        httpx2.AsyncClient(base_url=server.base_url) as client,
+    ):
+        await asyncio.gather(*(client.post("/v1/chat/completions", content=slowly(f"m{one}")) for one in range(5)))
+    models = [line.split()[2] for line in capsys.readouterr().err.splitlines()]
+    assert sorted(models) == [f"m{one}" for one in range(5)]
 
 
 @pytest.mark.parametrize(

@@ -12,7 +12,17 @@ import pytest
 
 from geode.domain.script import DropPoint, MalformedKind, Script, calls, drops, fails, hangs, malformed, pauses, says
 from geode.entrypoints.emulator import Dialect, Emulator, running
-from tests.unit.entrypoints.emulator.requests import GO, assistant, chat, messages, responses, tool_result, tool_use, user
+from tests.unit.entrypoints.emulator.requests import (
+    GO,
+    assistant,
+    chat,
+    messages,
+    output,
+    responses,
+    tool_result,
+    tool_use,
+    user,
+)
 
 PATH = {"messages": "/v1/messages", "responses": "/v1/responses", "chat": "/v1/chat/completions"}
 BODY = {"messages": messages(), "responses": responses(), "chat": chat()}
@@ -284,6 +294,19 @@ async def test_by_conversation_clients_run_side_by_side_and_again() -> None:
 
     assert [*runs, await _rerun(emulator)] == [["tool_use", "end_turn"]] * 4 + [["tool_use"]]
     assert emulator.violations == ()
+
+
+async def test_by_conversation_a_stored_response_counts_with_all_that_came_before_it() -> None:
+    emulator = Emulator((calls(("read", {})), calls(("read", {})), says("done"), says("more")), by_conversation=True)
+    kinds: list[str] = []
+    last: str | None = None
+    async with running(emulator) as server:
+        for sent in ("go", [output("call_r0c0")], [output("call_r1c0")], "go on"):
+            answer = (await _send(server.base_url, "responses", input=sent, previous_response_id=last)).json()
+            last = answer["id"]
+            kinds.extend(item.get("call_id") or item["content"][0]["text"] for item in answer["output"])
+
+    assert kinds == ["call_r0c0", "call_r1c0", "done", "more"]
 
 
 async def _rerun(emulator: Emulator) -> list[str]:
