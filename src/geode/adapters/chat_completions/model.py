@@ -15,7 +15,6 @@ from geode.domain.content import MediaKind
 from geode.domain.models import GPT_CHAT, RELAYED
 from geode.domain.request import Capabilities
 from geode.domain.routing import DialectName
-from geode.domain.schema_profile import GENERIC, GLM, OPENAI, OPENROUTER
 
 if TYPE_CHECKING:
     import httpx2
@@ -25,10 +24,12 @@ _IMAGES: Final[frozenset[MediaKind]] = frozenset({"image", "image_url"})
 _PDFS: Final[frozenset[MediaKind]] = frozenset({*_IMAGES, "pdf"})
 _DOCUMENTS: Final[frozenset[MediaKind]] = frozenset({*_PDFS, "document_url"})
 CAPABILITIES: Final[Mapping[DialectName, Capabilities]] = {
-    "openai": Capabilities(images="after_results", media=_PDFS, models=GPT_CHAT, schemas=OPENAI),
-    "openrouter": Capabilities(images="after_results", media=_DOCUMENTS, models=RELAYED, schemas=OPENROUTER),
-    "glm": Capabilities(images="after_results", media=_IMAGES, schemas=GLM),
-    "generic": Capabilities(images="after_results", media=_PDFS, schemas=GENERIC),
+    "openai": Capabilities(images="after_results", media=_PDFS, models=GPT_CHAT, schemas=DIALECTS["openai"].schemas),
+    "openrouter": Capabilities(
+        images="after_results", media=_DOCUMENTS, models=RELAYED, schemas=DIALECTS["openrouter"].schemas
+    ),
+    "glm": Capabilities(images="after_results", media=_IMAGES, schemas=DIALECTS["glm"].schemas),
+    "generic": Capabilities(images="after_results", media=_PDFS, schemas=DIALECTS["generic"].schemas),
 }
 
 
