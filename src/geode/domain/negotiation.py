@@ -95,7 +95,8 @@ def _of_choice(request: AdapterCallRequest, target: _Target) -> Iterator[str]:
 
 
 def _of_tools(request: AdapterCallRequest, target: _Target) -> Iterator[str]:
-    problem = tools_problem(request.tools, target.able.schemas) if target.able.supports_tools else None
+    able = target.able
+    problem = tools_problem(request.tools, able.schemas) if able.supports_tools and able.schemas else None
     if problem is not None:
         yield f"{target.owner.adapter}: {problem}"
 

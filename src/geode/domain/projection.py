@@ -61,7 +61,7 @@ def _rooted(root: Schema, profile: SchemaProfile) -> Schema:
         added["type"] = "object"
     if profile.root_properties and "properties" not in root:
         added["properties"] = {}
-    if profile.root_required and "required" not in root:
+    if profile.root_required and root.get("properties") and "required" not in root:
         added["required"] = []
     filled = {**root, **added} if added else root
     return _changed(filled, "required", _known(filled)) if "properties" in filled else filled

@@ -38,9 +38,10 @@ class StrictForm:
 class SchemaProfile:
     """What one kind of server takes of a tool's schema; `name` tells profiles apart.
 
-    `root_refused` are words that must not stand at the root. `root_properties` and `root_required` say
-    whether the root must have those, `array_items` whether an array must say what it holds, `tuples`
-    how a list of different items is written, `bound_keys` whether top-level properties have an alphabet.
+    `root_refused` are words that must not stand at the root. `root_properties` says whether the root must
+    have those, `root_required` whether a root with properties must say which of them are required,
+    `array_items` whether an array must say what it holds, `tuples` how a list of different items is
+    written, `bound_keys` whether top-level properties have an alphabet.
     `strict` is None for a server that has no such mode.
     """
 

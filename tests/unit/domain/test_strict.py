@@ -215,6 +215,7 @@ def test_nothing_leaves_with_a_tool_that_cannot_be_sent() -> None:
         .failure()
         .startswith("lab: tool t: its schema cannot be strict here")
     )
+    assert negotiate("lab", asked, Capabilities()).unwrap().request is asked, "a scripted model takes whatever it is given"
     text_only = negotiate("lab", asked, Capabilities(supports_tools=False, schemas=OPENAI)).unwrap().request
     assert (text_only.tools, text_only.tool_choice) == ((), Auto())
 

@@ -16,6 +16,7 @@ from geode.domain.content import Owner
 from geode.domain.failures import CallFailure
 from geode.domain.reply import AdapterCallResult
 from geode.domain.request import AdapterCallRequest, Capabilities
+from geode.domain.schema_profile import PLAIN
 from geode.domain.sent_tools import names_back, restored
 from geode.ports.model import CallPart, Delta, Emit
 
@@ -39,7 +40,8 @@ class HttpModel:
             # A server that does not stream is silent until the reply is whole.
             body = await self.exchange.whole(encoded, request.limits.call_timeout_seconds)
             answer = body.bind(lambda body: decoded(self.wire, body, owner))
-        return answer.map(lambda reply: restored(reply, request.tools, self.capabilities.schemas)).alt(self._discreet)
+        schemas = self.capabilities.schemas or PLAIN
+        return answer.map(lambda reply: restored(reply, request.tools, schemas)).alt(self._discreet)
 
     async def _streamed(self, encoded: bytes, owner: Owner, idle: float, emit: Emit) -> Result[AdapterCallResult, CallFailure]:
         reading, broke = StreamReading(self.wire, owner, self.exchange.endpoint.address), None
