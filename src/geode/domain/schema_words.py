@@ -38,6 +38,11 @@ def types_of(schema: Schema) -> tuple[str, ...]:
     return tuple(one for one in list_in(kind) if isinstance(one, str)) if not isinstance(kind, str) else (kind,)
 
 
+def required_of(schema: Schema) -> frozenset[str]:
+    """The names that a schema requires."""
+    return frozenset(name for name in list_in(schema.get("required")) if isinstance(name, str))
+
+
 def describes_object(schema: Schema) -> bool:
     """Whether it describes an object, by its type or by having properties."""
     return "object" in types_of(schema) or "properties" in schema

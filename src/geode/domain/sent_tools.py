@@ -14,7 +14,7 @@ from geode.domain.json_value import dump_json
 from geode.domain.projection import projected
 from geode.domain.reply import AdapterCallResult, ReplyItem
 from geode.domain.schema_profile import SchemaProfile, StrictForm
-from geode.domain.schema_words import Schema, list_in, object_in, resolved
+from geode.domain.schema_words import Schema, list_in, object_in, required_of, resolved
 from geode.domain.strict import Load, accepts_null, in_strict_form, load_of, strict_problem
 from geode.domain.tools import ToolSpec
 from geode.domain.turns import AssistantTurn, Turn
@@ -172,7 +172,7 @@ def _without_nulls(value: Any, schema: Schema, root: Schema) -> Any:
         return value if all(one is other for one, other in zip(members, value, strict=True)) else members
     if not isinstance(value, Mapping):
         return value
-    properties, required = object_in(schema.get("properties")), list_in(schema.get("required"))
+    properties, required = object_in(schema.get("properties")), required_of(schema)
     kept: dict[str, Any] = {}
     for name, item in value.items():
         inner = object_in(properties.get(name))

@@ -24,6 +24,7 @@ from geode.domain.schema_words import (
     object_in,
     places,
     pointer,
+    required_of,
     resolved,
     types_of,
     with_children,
@@ -44,7 +45,7 @@ class Load:
 def load_of(schema: Schema) -> Load:
     """The optional properties and the unions of a schema, nested ones included."""
     found = [sub for _, sub in places(schema)]
-    optional = sum(name not in _required(sub) for sub in found for name in object_in(sub.get("properties")))
+    optional = sum(len(object_in(sub.get("properties")).keys() - required_of(sub)) for sub in found)
     return Load(optional, sum("anyOf" in sub or isinstance(sub.get("type"), list) for sub in found))
 
 
@@ -63,8 +64,8 @@ def in_strict_form(schema: Schema, form: StrictForm) -> Schema:
     if describes_object(node) and "additionalProperties" not in node:
         changes["additionalProperties"] = False
     if form.nullable:
-        properties, required = object_in(node.get("properties")), _required(node)
-        optional = [name for name in properties if name not in required]
+        properties, required = object_in(node.get("properties")), required_of(node)
+        optional = properties.keys() - required
         if optional:
             changes["properties"] = {name: _nullable(one) if name in optional else one for name, one in properties.items()}
         if optional or (describes_object(node) and "required" not in node):
@@ -109,10 +110,6 @@ def _nullable(schema: Schema) -> Schema:
         return schema if _NULL in branches else {**schema, "anyOf": [*branches, _NULL]}
     types = types_of(schema)
     return schema if kind is None or "null" in types else {**schema, "type": [*types, "null"]}
-
-
-def _required(schema: Schema) -> frozenset[str]:
-    return frozenset(name for name in list_in(schema.get("required")) if isinstance(name, str))
 
 
 # ---- what does not fit -------------------------------------------------------------------------

@@ -22,6 +22,7 @@ from geode.domain.tools import ToolSpec
 from geode.domain.turns import UserTurn
 from geode.entrypoints.emulator import check
 from tests.unit.domain.schemas import schemas
+from tests.unit.domain.strategies import json_objects
 from tests.unit.domain.test_projection import WIRES, of, request
 
 T: Final = {"type": "string"}
@@ -280,6 +281,19 @@ def test_what_is_taken_back_fits_the_original() -> None:
     assert valid.compile(sent_schema(strict(schema), OPENAI))(told) == ()
     assert valid.compile(schema)(told) != ()
     assert valid.compile(schema)(taken_back(strict(schema), told)) == ()
+
+
+@given(schemas, json_objects)
+def test_any_call_of_any_tool_can_be_taken_back(schema: Any, input: Any) -> None:
+    for profile in (OPENAI, ANTHROPIC):
+        assert taken_back(strict({**schema, "type": "object"}), input, profile).keys() <= input.keys() | schema_names(schema)
+
+
+def schema_names(schema: Any) -> set[str]:
+    """Every key in a schema: names of properties among them."""
+    if isinstance(schema, list):
+        return {name for one in schema for name in schema_names(one)}
+    return set(schema) | schema_names(list(schema.values())) if isinstance(schema, dict) else set()
 
 
 def test_what_has_nothing_to_take_back_is_the_very_same() -> None:
