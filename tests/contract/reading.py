@@ -7,6 +7,7 @@ a neutral conversation, so that the two can be compared.
 from __future__ import annotations
 
 import base64
+import hashlib
 import json
 import re
 from collections.abc import Iterator, Mapping
@@ -310,8 +311,10 @@ def _speaks(item: Text | ToolUseBlock | Opaque) -> bool:
 
 
 def _name(name: str) -> str:
-    """Every character that no provider takes in a name is an underscore, and 64 are enough."""
-    return re.sub(r"[^A-Za-z0-9_-]", "_", name)[:64] or "unnamed"
+    """Every character that no provider takes in a name is an underscore, and a short hash says which name it was."""
+    if FITS.fullmatch(name):
+        return name
+    return re.sub(r"[^A-Za-z0-9_-]", "_", name)[:53] + "_" + hashlib.sha256(name.encode()).hexdigest()[:10]
 
 
 def same(found: list[Said], wanted: list[Said]) -> bool:

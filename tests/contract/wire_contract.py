@@ -12,7 +12,6 @@ from hypothesis import given, settings
 
 import geode
 from geode.adapters.http_json.clients import new_http_client
-from geode.domain.call_ids import sent_name
 from geode.domain.content import Opaque, Text
 from geode.domain.conversation import Conversation
 from geode.domain.errors import Misuse
@@ -21,6 +20,7 @@ from geode.domain.policy import Policy
 from geode.domain.retry import RetryPolicy
 from geode.domain.script import calls, says
 from geode.domain.turns import AssistantTurn
+from geode.domain.wire_names import sent_name
 from geode.entrypoints.emulator import Emulator, check, laws
 from geode.events import Finished
 from tests.contract import specification

@@ -44,6 +44,7 @@ PLAYED: dict[str, tuple[Script, str]] = {
         "Answered One geode.\n",
     ),
     "quickstart: Methods": ((calls(("count", {"country": "XX"}), ("count", {"country": "FR"})), says("42")), "42\n"),
+    "quickstart: Names, schemas, strict": ((), "['Hello, Dr Ada']\n"),
     "quickstart: What a tool may know of its call": ((calls(("pay", {"cents": 5})), says("Paid.")), "Paid.\n1 payment\n"),
     "quickstart: Pictures and documents": ((calls(("screenshot", {})), says("Yes.")), "the login page ['Image']\n"),
     "quickstart: Test it, without a network": ((), ""),

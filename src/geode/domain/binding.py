@@ -58,7 +58,8 @@ def _prefixes(request: AdapterCallRequest) -> Sequence[str]:
 
     Opaque items are left out of it: what is dropped of them must not undo what was made later.
     """
-    head = dump_json([request.system, [[tool.name, tool.description, tool.input_schema] for tool in request.tools]])
+    tools = [[tool.name, tool.description, tool.input_schema, tool.strict] for tool in request.tools]
+    head = dump_json([request.system, tools])
     key = f"prefix {_digest('', head)}"
     prefixes = [*request.conversation.memo.get(key, (_digest("", head),))]
     for turn in request.turns[len(prefixes) - 1 :]:

@@ -1,4 +1,4 @@
-"""Ids and names of calls: unique when they enter a conversation, fitting when they leave on a wire (law 2)."""
+"""Ids of calls: unique when they enter a conversation, fitting when they leave on a wire (law 2)."""
 
 from __future__ import annotations
 
@@ -11,7 +11,6 @@ from geode.domain.content import Opaque, Text, ToolUseBlock
 
 # The alphabet and length that all three wires accept, whoever minted the id.
 _FITS = re.compile(r"[A-Za-z0-9_-]{1,64}")
-_UNFIT = re.compile(r"[^A-Za-z0-9_-]")
 _MINTED: Final = "call_g"
 
 Item = TypeVar("Item", bound=Text | ToolUseBlock | Opaque)
@@ -51,10 +50,3 @@ def sent_id(call: ToolUseBlock, turn: int, place: int, *, own: bool) -> str:
     if own and _FITS.fullmatch(call.id) and not call.id.startswith(_MINTED):
         return call.id
     return f"{_MINTED}t{turn}_{place}"
-
-
-def sent_name(name: str) -> str:
-    """The name under which a call goes out: a model may have made up one that no provider takes back."""
-    if _FITS.fullmatch(name):
-        return name
-    return _UNFIT.sub("_", name)[:64] or "unnamed"

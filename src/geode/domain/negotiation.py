@@ -14,6 +14,7 @@ from geode.domain.content import Opaque, Owner, Part, Text, media_kind, media_wo
 from geode.domain.conversation import Conversation
 from geode.domain.models import ModelRow, row_of
 from geode.domain.request import AdapterCallRequest, Capabilities, not_there
+from geode.domain.sent_tools import tools_problem
 from geode.domain.thinking import ThinkingBudget, thinking_kind
 from geode.domain.turns import AssistantTurn, ToolResultsTurn, UserTurn
 
@@ -71,7 +72,7 @@ def negotiate(adapter: str, request: AdapterCallRequest, able: Capabilities) -> 
 
 def _problems(request: AdapterCallRequest, target: _Target) -> Iterator[str]:
     """Everything that speaks against sending it, the weightiest first; those of the model begin with its name."""
-    for about in (_of_choice, _of_settings, _of_thinking, _of_media):
+    for about in (_of_choice, _of_tools, _of_settings, _of_thinking, _of_media):
         yield from about(request, target)
 
 
@@ -91,6 +92,13 @@ def _of_choice(request: AdapterCallRequest, target: _Target) -> Iterator[str]:
         yield f"model {request.model} cannot be given tool_choice {shown} beside a thinking budget; leave one of them out"
     if forced and request.effort not in (None, "none") and not target.row.forced_with_effort:
         yield f"model {request.model} would lose its reasoning to tool_choice {shown}; leave the choice or the effort out"
+
+
+def _of_tools(request: AdapterCallRequest, target: _Target) -> Iterator[str]:
+    able = target.able
+    problem = tools_problem(request.tools, able.schemas) if able.supports_tools and able.schemas else None
+    if problem is not None:
+        yield f"{target.owner.adapter}: {problem}"
 
 
 def _of_settings(request: AdapterCallRequest, target: _Target) -> Iterator[str]:

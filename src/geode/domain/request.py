@@ -10,6 +10,7 @@ from geode.domain.content import MediaKind
 from geode.domain.conversation import Conversation
 from geode.domain.errors import Misuse
 from geode.domain.models import ModelRow, ThinkingKind
+from geode.domain.schema_profile import SchemaProfile
 from geode.domain.thinking import Thinking
 from geode.domain.tools import ToolSpec
 from geode.domain.turns import Turn
@@ -58,6 +59,7 @@ class Capabilities:
     `media` are the forms of pictures and documents that it can send; `images` says where those in a result go:
     inside it, in a user message after all results, or nowhere.
     `temperature`, `effort` and `thinking` say which settings its wire has; `models` which models take less.
+    `schemas` is what its server takes of names and schemas of tools; None: whatever it is given.
     """
 
     supports_tools: bool = True
@@ -68,6 +70,7 @@ class Capabilities:
     effort: bool = True
     thinking: frozenset[ThinkingKind] = frozenset()
     models: tuple[ModelRow, ...] = ()
+    schemas: SchemaProfile | None = None
 
 
 def forced_choice(value: object, tools: tuple[ToolSpec, ...]) -> ToolChoice:

@@ -17,18 +17,22 @@ from geode.domain.tiers import SafetyTier
 class ToolSpec:
     """Name, description and the JSON Schema of the arguments.
 
-    Raises Misuse for a blank name and for a schema that is not a JSON object of `type: "object"`
-    (NaN, Infinity and keys that are not strings included).
+    `strict` asks the provider to hold the model to the schema; a schema that does not fit the provider's
+    strict form is refused before the request leaves. Raises Misuse for a blank name and for a schema that
+    is not a JSON object of `type: "object"` (NaN, Infinity and keys that are not strings included).
+    `memo` keeps what adapters worked out of the tool.
     """
 
     name: str
     description: str
     input_schema: Mapping[str, Any]
-    memo: dict[str, bytes] = field(default_factory=dict[str, bytes], init=False, repr=False, compare=False)
+    strict: bool = False
+    memo: dict[str, Any] = field(default_factory=dict[str, Any], init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
         if not self.name.strip():
             raise Misuse("tool-name", "a tool has a blank name. Give it one: @tool(name=…) or ToolSpec(name, …)")
+        object.__setattr__(self, "name", clean_text(self.name))
         object.__setattr__(self, "description", clean_text(self.description))
         object.__setattr__(self, "input_schema", _object_schema(self.name, self.input_schema))
 

@@ -32,6 +32,9 @@ from tests.unit.adapters.streams import ME, decode, kinds
 MESSAGES, RESPONSES = MessagesWire(), ResponsesWire()
 CHAT, OPENROUTER = ChatWire(DIALECTS["openai"]), ChatWire(DIALECTS["openrouter"])
 SCHEMA = {"type": "object", "properties": {"ä": {"type": "string"}}}
+# The first ten digits of the SHA-256 of "ä": Messages has an alphabet for top-level properties.
+SENT_KEY = "__33e6d73fee"
+SENT_SCHEMA = {"type": "object", "properties": {SENT_KEY: {"type": "string"}}}
 TOOL = ToolSpec("read", "Liest – alles.", SCHEMA)
 
 
@@ -76,7 +79,7 @@ def test_all_settings_in_the_words_of_each_wire() -> None:
         "model": "model-1",
         "max_tokens": 100,
         "system": "Be good.",
-        "tools": [{"name": "read", "description": "Liest – alles.", "input_schema": SCHEMA}],
+        "tools": [{"name": "read", "description": "Liest – alles.", "input_schema": SENT_SCHEMA}],
         "tool_choice": {"type": "tool", "name": "read"},
         "output_config": {"effort": "high"},
         "stream": True,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from geode.domain.call_ids import sent_id, sent_name, with_unique_ids
+from geode.domain.call_ids import sent_id, with_unique_ids
 from geode.domain.content import Opaque, Text, ToolUseBlock
 from tests.unit.domain.builders import OWNER, call
 
@@ -67,24 +67,6 @@ def test_an_id_that_fits_no_wire_is_rewritten_by_place(id: str) -> None:
 def test_an_id_of_another_provider_is_rewritten_by_place(id: str) -> None:
     assert sent_id(call(id), 4, 2, own=False) == "call_gt4_2"
     assert sent_id(call(id), 12, 0, own=False) == "call_gt12_0"
-
-
-@pytest.mark.parametrize(
-    ("name", "sent"),
-    [
-        ("get_weather", "get_weather"),
-        ("mcp__fs-1__Read", "mcp__fs-1__Read"),
-        ("n" * 64, "n" * 64),
-        ("n" * 65, "n" * 64),
-        ('fetch_report" />', "fetch_report____"),
-        ("é漢x", "__x"),
-        ("a\n", "a_"),
-        (" ", "_"),
-        ("", "unnamed"),
-    ],
-)
-def test_a_name_that_was_made_up_goes_out_in_the_alphabet_of_the_wires(name: str, sent: str) -> None:
-    assert sent_name(name) == sent
 
 
 def test_an_id_that_looks_like_a_made_one_is_made_anew_so_that_no_two_calls_share_one() -> None:

@@ -142,6 +142,13 @@ def test_a_deadline_that_is_none_is_refused(seconds: Any) -> None:
     assert caught.value.id == "tool-timeout"
 
 
+def test_strict_is_for_one_tool_and_off_unless_asked_for() -> None:
+    def look(what: str) -> None: ...
+
+    assert as_tool(look).spec.strict is False
+    assert as_tool(tool(strict=True)(look)).spec.strict is True
+
+
 def test_misplaced_decorators_say_what_to_write() -> None:
     with pytest.raises(Misuse, match=r"Write @tool\(tier='safe'\)"):
         UNTYPED("safe")

@@ -12,6 +12,7 @@ from geode.adapters.http_json.model import HttpModel
 from geode.adapters.http_json.refusals import watch
 from geode.domain.models import CLAUDE, THINKING_KINDS
 from geode.domain.request import Capabilities
+from geode.domain.schema_profile import ANTHROPIC
 
 if TYPE_CHECKING:
     import httpx2
@@ -23,6 +24,7 @@ CAPABILITIES = Capabilities(
     temperature=False,
     thinking=THINKING_KINDS,
     models=CLAUDE,
+    schemas=ANTHROPIC,
 )
 
 

@@ -16,16 +16,18 @@ from geode.adapters.http_json.segments import Place, joined, listed, segments, t
 from geode.adapters.http_json.tools_gone import with_called_tools
 from geode.adapters.http_json.wire import Body
 from geode.domain.arguments import sent_input, tool_use
-from geode.domain.call_ids import sent_name
 from geode.domain.choice import Auto, Named, NoTools, Required, ToolChoice
 from geode.domain.content import Document, DocumentUrl, Image, ImageUrl, Opaque, Owner, Part, Text, ToolResult, ToolUseBlock
 from geode.domain.failures import CallFailure
-from geode.domain.json_value import dump_bytes, exact_json
+from geode.domain.json_value import dump_bytes, dump_json, exact_json
 from geode.domain.reply import AdapterCallResult, ReplyItem, Stop, Usage
 from geode.domain.request import AdapterCallRequest
+from geode.domain.schema_profile import ANTHROPIC
+from geode.domain.sent_tools import keys_sent, sent_schema, with_keys
 from geode.domain.thinking import AdaptiveThinking, Thinking, ThinkingBudget
 from geode.domain.tools import ToolSpec
 from geode.domain.turns import AssistantTurn, ToolResultsTurn, Turn, UserTurn, visible
+from geode.domain.wire_names import sent_name
 
 # The wire wants a bound on every request; every current model takes this one.
 DEFAULT_MAX_TOKENS: Final = 8192
@@ -54,7 +56,10 @@ class MessagesWire:
     def encode(self, request: AdapterCallRequest, owner: Owner) -> bytes:
         """The body of the request, the history from kept segments."""
         head = _head(with_called_tools(request))
-        return joined(head, "messages", _messages(segments(request.conversation, owner, "messages", encode_turn)))
+        keys = keys_sent(request.tools, ANTHROPIC)
+        wire = f"messages {dump_json(keys)}" if keys else "messages"
+        turns = segments(request.conversation, owner, wire, lambda turn, place: encode_turn(with_keys(turn, keys), place))
+        return joined(head, "messages", _messages(turns))
 
     def decode(self, body: Body, owner: Owner) -> Result[AdapterCallResult, CallFailure]:
         """The neutral reply in a message object; a failure for anything else."""
@@ -112,7 +117,8 @@ def _budget(thinking: Thinking | None) -> int:
 
 
 def definition(tool: ToolSpec) -> dict[str, Any]:
-    return {"name": tool.name, "description": tool.description, "input_schema": tool.input_schema}
+    plain = {"name": sent_name(tool.name), "description": tool.description, "input_schema": sent_schema(tool, ANTHROPIC)}
+    return {**plain, "strict": True} if tool.strict else plain
 
 
 def choice(value: ToolChoice) -> dict[str, Any]:
@@ -124,7 +130,7 @@ def choice(value: ToolChoice) -> dict[str, Any]:
         case Required():
             return {"type": "any"}
         case Named(name=name):
-            return {"type": "tool", "name": name}
+            return {"type": "tool", "name": sent_name(name)}
 
 
 def _messages(turns: Iterable[Segment]) -> list[bytes]:

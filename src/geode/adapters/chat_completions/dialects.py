@@ -7,15 +7,17 @@ from dataclasses import dataclass
 from typing import Final
 
 from geode.domain.routing import DialectName
+from geode.domain.schema_profile import GENERIC, GLM, OPENAI, OPENROUTER, SchemaProfile
 
 
 @dataclass(frozen=True, slots=True)
 class Dialect:
     """`max_tokens` is the name of the output bound, `effort` the path of the effort field, `usage_option` whether
     usage in a stream has to be asked for (servers that do not know the option refuse it), `calls_need_tools` whether
-    the server may pass a request on to one that takes no calls without tools."""
+    the server may pass a request on to one that takes no calls without tools, `schemas` what it takes of a schema."""
 
     name: DialectName
+    schemas: SchemaProfile
     max_tokens: str = "max_tokens"
     effort: tuple[str, ...] = ("reasoning_effort",)
     usage_option: bool = True
@@ -23,8 +25,8 @@ class Dialect:
 
 
 DIALECTS: Final[Mapping[DialectName, Dialect]] = {
-    "openai": Dialect("openai", max_tokens="max_completion_tokens"),
-    "openrouter": Dialect("openrouter", effort=("reasoning", "effort"), calls_need_tools=True),
-    "glm": Dialect("glm", usage_option=False),
-    "generic": Dialect("generic"),
+    "openai": Dialect("openai", OPENAI, max_tokens="max_completion_tokens"),
+    "openrouter": Dialect("openrouter", OPENROUTER, effort=("reasoning", "effort"), calls_need_tools=True),
+    "glm": Dialect("glm", GLM, usage_option=False),
+    "generic": Dialect("generic", GENERIC),
 }

@@ -24,10 +24,12 @@ _IMAGES: Final[frozenset[MediaKind]] = frozenset({"image", "image_url"})
 _PDFS: Final[frozenset[MediaKind]] = frozenset({*_IMAGES, "pdf"})
 _DOCUMENTS: Final[frozenset[MediaKind]] = frozenset({*_PDFS, "document_url"})
 CAPABILITIES: Final[Mapping[DialectName, Capabilities]] = {
-    "openai": Capabilities(images="after_results", media=_PDFS, models=GPT_CHAT),
-    "openrouter": Capabilities(images="after_results", media=_DOCUMENTS, models=RELAYED),
-    "glm": Capabilities(images="after_results", media=_IMAGES),
-    "generic": Capabilities(images="after_results", media=_PDFS),
+    "openai": Capabilities(images="after_results", media=_PDFS, models=GPT_CHAT, schemas=DIALECTS["openai"].schemas),
+    "openrouter": Capabilities(
+        images="after_results", media=_DOCUMENTS, models=RELAYED, schemas=DIALECTS["openrouter"].schemas
+    ),
+    "glm": Capabilities(images="after_results", media=_IMAGES, schemas=DIALECTS["glm"].schemas),
+    "generic": Capabilities(images="after_results", media=_PDFS, schemas=DIALECTS["generic"].schemas),
 }
 
 

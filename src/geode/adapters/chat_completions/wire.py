@@ -19,15 +19,17 @@ from geode.adapters.http_json.segments import Place, joined, listed, segments, t
 from geode.adapters.http_json.tools_gone import with_called_tools
 from geode.adapters.http_json.wire import Body
 from geode.domain.arguments import sent_text, tool_use
-from geode.domain.call_ids import sent_name
 from geode.domain.choice import Auto, Named, NoTools, Required, ToolChoice
 from geode.domain.content import Document, DocumentUrl, Image, ImageUrl, Opaque, Owner, Part, Text, ToolResult
 from geode.domain.failures import CallFailure
 from geode.domain.json_value import dump_bytes, exact_json
 from geode.domain.reply import AdapterCallResult, ReplyItem, Stop, Usage
 from geode.domain.request import AdapterCallRequest
+from geode.domain.schema_profile import SchemaProfile
+from geode.domain.sent_tools import sent_schema
 from geode.domain.tools import ToolSpec
 from geode.domain.turns import AssistantTurn, ToolResultsTurn, Turn, UserTurn, visible
+from geode.domain.wire_names import sent_name
 
 STOPS: Final[Mapping[str, Stop]] = {
     "stop": Stop.END,
@@ -93,7 +95,8 @@ class ChatWire:
 def _head(request: AdapterCallRequest, dialect: Dialect) -> Iterator[tuple[str, bytes]]:
     yield "model", dump_bytes(request.model)
     if request.tools:
-        yield "tools", tool_list(request.tools, "chat", definition)
+        profile = dialect.schemas
+        yield "tools", tool_list(request.tools, f"chat:{profile.name}", lambda tool: definition(tool, profile))
         yield "tool_choice", dump_bytes(choice(request.tool_choice))
     if request.limits.max_output_tokens is not None:
         yield dialect.max_tokens, dump_bytes(request.limits.max_output_tokens)
@@ -108,9 +111,10 @@ def _head(request: AdapterCallRequest, dialect: Dialect) -> Iterator[tuple[str, 
             yield "stream_options", b'{"include_usage":true}'
 
 
-def definition(tool: ToolSpec) -> dict[str, Any]:
-    function = {"name": tool.name, "description": tool.description, "parameters": tool.input_schema}
-    return {"type": "function", "function": function}
+def definition(tool: ToolSpec, profile: SchemaProfile) -> dict[str, Any]:
+    """A nested function. `strict` is said only where it is on: some servers do not know the key."""
+    function = {"name": sent_name(tool.name), "description": tool.description, "parameters": sent_schema(tool, profile)}
+    return {"type": "function", "function": {**function, "strict": True} if tool.strict else function}
 
 
 def choice(value: ToolChoice) -> str | dict[str, Any]:
@@ -122,7 +126,7 @@ def choice(value: ToolChoice) -> str | dict[str, Any]:
         case Required():
             return "required"
         case Named(name=name):
-            return {"type": "function", "function": {"name": name}}
+            return {"type": "function", "function": {"name": sent_name(name)}}
 
 
 def encode_turn(turn: Turn, place: Place) -> bytes:

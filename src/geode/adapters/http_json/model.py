@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from contextlib import aclosing
 from dataclasses import dataclass, replace
 
@@ -15,7 +16,9 @@ from geode.domain.content import Owner
 from geode.domain.failures import CallFailure
 from geode.domain.reply import AdapterCallResult
 from geode.domain.request import AdapterCallRequest, Capabilities
-from geode.ports.model import Emit
+from geode.domain.schema_profile import PLAIN
+from geode.domain.sent_tools import names_back, restored
+from geode.ports.model import CallPart, Delta, Emit
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,13 +33,15 @@ class HttpModel:
     async def acomplete(self, request: AdapterCallRequest, emit: Emit) -> Result[AdapterCallResult, CallFailure]:
         owner = Owner(self.name, request.model)
         encoded = self.wire.encode(request, owner)
+        emit = _under_own_names(emit, names_back(request.tools))
         if request.streamed:
             answer = await self._streamed(encoded, owner, request.limits.idle_timeout_seconds, emit)
         else:
             # A server that does not stream is silent until the reply is whole.
             body = await self.exchange.whole(encoded, request.limits.call_timeout_seconds)
             answer = body.bind(lambda body: decoded(self.wire, body, owner))
-        return answer.alt(self._discreet)
+        schemas = self.capabilities.schemas or PLAIN
+        return answer.map(lambda reply: restored(reply, request.tools, schemas)).alt(self._discreet)
 
     async def _streamed(self, encoded: bytes, owner: Owner, idle: float, emit: Emit) -> Result[AdapterCallResult, CallFailure]:
         reading, broke = StreamReading(self.wire, owner, self.exchange.endpoint.address), None
@@ -60,3 +65,12 @@ class HttpModel:
 
     def _discreet(self, failure: CallFailure) -> CallFailure:
         return replace(failure, message=self.exchange.endpoint.discreet(failure.message))
+
+
+def _under_own_names(emit: Emit, own: Mapping[str, str]) -> Emit:
+    """`emit`, told the tools' own names for those of the wire; argument texts stay as they come."""
+
+    async def renamed(delta: Delta) -> None:
+        await emit(replace(delta, name=own.get(delta.name, delta.name)) if isinstance(delta, CallPart) else delta)
+
+    return renamed if own else emit

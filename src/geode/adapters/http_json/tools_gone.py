@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from geode.domain.call_ids import sent_name
 from geode.domain.choice import NoTools
 from geode.domain.request import AdapterCallRequest
 from geode.domain.tools import ToolSpec
 from geode.domain.turns import AssistantTurn
+from geode.domain.wire_names import sent_name
 
 
 def with_called_tools(request: AdapterCallRequest) -> AdapterCallRequest:

@@ -11,11 +11,12 @@ from geode.adapters.http_json.openai_client import openai_client
 from geode.adapters.openai_responses.wire import ResponsesWire
 from geode.domain.models import GPT
 from geode.domain.request import Capabilities
+from geode.domain.schema_profile import OPENAI
 
 if TYPE_CHECKING:
     import httpx2
 
-CAPABILITIES = Capabilities(models=GPT)
+CAPABILITIES = Capabilities(models=GPT, schemas=OPENAI)
 
 
 def responses_model(name: str, endpoint: Endpoint, http: httpx2.AsyncClient) -> HttpModel:

@@ -17,15 +17,17 @@ from geode.adapters.http_json.segments import Place, joined, listed, segments, t
 from geode.adapters.http_json.wire import Body
 from geode.adapters.openai_responses.stream import ResponseStream
 from geode.domain.arguments import sent_text, tool_use
-from geode.domain.call_ids import sent_name
 from geode.domain.choice import Auto, Named, NoTools, Required, ToolChoice
 from geode.domain.content import Document, DocumentUrl, Image, ImageUrl, Opaque, Owner, Part, Text, ToolResult, ToolUseBlock
 from geode.domain.failures import CallFailure
 from geode.domain.json_value import dump_bytes, exact_json
 from geode.domain.reply import AdapterCallResult, ReplyItem, Stop, Usage
 from geode.domain.request import AdapterCallRequest
+from geode.domain.schema_profile import OPENAI
+from geode.domain.sent_tools import sent_schema
 from geode.domain.tools import ToolSpec
 from geode.domain.turns import AssistantTurn, ToolResultsTurn, Turn, UserTurn, visible
+from geode.domain.wire_names import sent_name
 
 # Why a response is incomplete (wire facts B2); without a reason known here the word is passed on.
 INCOMPLETE: Final[Mapping[str, Stop]] = {
@@ -101,10 +103,10 @@ def definition(tool: ToolSpec) -> dict[str, Any]:
     """A flat function. `strict` is said plainly: left out, the server would try to be strict by itself."""
     return {
         "type": "function",
-        "name": tool.name,
+        "name": sent_name(tool.name),
         "description": tool.description,
-        "parameters": tool.input_schema,
-        "strict": False,
+        "parameters": sent_schema(tool, OPENAI),
+        "strict": tool.strict,
     }
 
 
@@ -117,7 +119,7 @@ def choice(value: ToolChoice) -> str | dict[str, Any]:
         case Required():
             return "required"
         case Named(name=name):
-            return {"type": "function", "name": name}
+            return {"type": "function", "name": sent_name(name)}
 
 
 def encode_turn(turn: Turn, place: Place) -> bytes:

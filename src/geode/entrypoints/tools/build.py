@@ -64,8 +64,9 @@ def as_tool(value: object, deps: object = None) -> Tool:
     description, texts = read_docstring(source.docstring)
     shapes, definitions = _shapes(source, signature)
     schema = _schema(signature, shapes, definitions, texts)
+    said = description if declared.description is None else declared.description
     return Tool(
-        ToolSpec(source.name, description if declared.description is None else declared.description, schema),
+        ToolSpec(source.name, said, schema, declared.strict),
         declared.tier,
         _handler(source, signature, shapes),
         not source.is_async if declared.blocking is None else declared.blocking,

@@ -14,7 +14,7 @@ from geode.domain.tiers import SafetyTier, TierName, tier_of
 F = TypeVar("F", bound=Callable[..., Any])
 
 _ATTRIBUTE: Final = "__geode_tool__"
-_SETTINGS: Final = ("tier", "name", "description", "timeout_seconds", "blocking")
+_SETTINGS: Final = ("tier", "name", "description", "timeout_seconds", "blocking", "strict")
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,6 +26,7 @@ class Declaration:
     description: str | None = None
     timeout_seconds: float | None = None
     blocking: bool | None = None
+    strict: bool = False
 
 
 @overload
@@ -38,6 +39,7 @@ def tool(
     description: str | None = None,
     timeout_seconds: float | None = None,
     blocking: bool | None = None,
+    strict: bool = False,
 ) -> Callable[[F], F]: ...
 def tool(
     function: Any = None,
@@ -48,6 +50,7 @@ def tool(
     description: str | None = None,
     timeout_seconds: float | None = None,
     blocking: bool | None = None,
+    strict: bool = False,
     **unknown: Any,
 ) -> Any:
     """Declare a function, a method or a class of callable objects as a tool: `@tool` or `@tool(tier="safe")`.
@@ -55,10 +58,11 @@ def tool(
     The function is returned unchanged. `tier` says how much harm it can do; without one it is DANGEROUS.
     `name` and `description` replace the function's own. `timeout_seconds` is its deadline, if it is not
     the policy's. `blocking=False` says that a synchronous function never blocks, so that it needs no
-    thread. An unknown setting or tier, or a deadline that is none, is Misuse.
+    thread. `strict=True` asks the provider to hold the model to the schema: where it has no such mode, or the
+    schema does not fit it, no request leaves. An unknown setting or tier, or a deadline that is none, is Misuse.
     """
     refuse_unknown("@tool", unknown, _SETTINGS)
-    declaration = Declaration(tier_of(tier), name, description, _deadline(timeout_seconds), blocking)
+    declaration = Declaration(tier_of(tier), name, description, _deadline(timeout_seconds), blocking, strict)
 
     def declare(function: F) -> F:
         # The objects of `staticmethod` and `classmethod` are not what `tools=[…]` will see.
