@@ -21,10 +21,38 @@ RULES: Final[tuple[Rule, ...]] = (
         dialects=("openai",),
     ),
     Rule(
+        "chat.openai.context",
+        "A prompt longer than the window is refused.",
+        "recorded answers of several servers",
+        error_code="context_length_exceeded",
+        dialects=("openai",),
+    ),
+    Rule(
+        "chat.openai.effort.unsupported",
+        "Models that do not reason take no effort.",
+        "answer of the same kind recorded for a value",
+        error_code="unsupported_parameter",
+        dialects=("openai",),
+    ),
+    Rule(
+        "chat.openai.effort.value",
+        "A model takes the efforts that it has.",
+        "recorded answer of api.openai.com for o4-mini on Responses",
+        error_code="unsupported_value",
+        dialects=("openai",),
+    ),
+    Rule(
         "chat.openai.max_tokens",
         "Reasoning models refuse max_tokens; use max_completion_tokens.",
         "https://github.com/langflow-ai/openrag/issues/398",
         error_code="unsupported_parameter",
+        dialects=("openai",),
+    ),
+    Rule(
+        "chat.openai.messages.audio",
+        "Models that hear nothing refuse audio.",
+        "recorded answer of api.openai.com for gpt-5-mini",
+        error_code="invalid_value",
         dialects=("openai",),
     ),
     Rule(
@@ -35,16 +63,51 @@ RULES: Final[tuple[Rule, ...]] = (
         dialects=("openai",),
     ),
     Rule(
+        "chat.openai.messages.file",
+        "A file comes with its data or its id.",
+        "request types of the openai SDK 3.57",
+        error_code="missing_required_parameter",
+        dialects=("openai",),
+    ),
+    Rule(
+        "chat.openai.messages.file_data",
+        "The data of a file is a data URL.",
+        "request types of the openai SDK 3.57",
+        error_code="invalid_value",
+        dialects=("openai",),
+    ),
+    Rule(
+        "chat.openai.messages.image_url",
+        "A picture is an object with a url.",
+        "request types of the openai SDK 3.57",
+        error_code="invalid_type",
+        dialects=("openai",),
+    ),
+    Rule(
+        "chat.openai.messages.instructions",
+        "o1-mini and o1-preview know neither system nor developer messages.",
+        "recorded answer of api.openai.com",
+        error_code="unsupported_value",
+        dialects=("openai",),
+    ),
+    Rule(
         "chat.openai.messages.null_content",
         "Only an assistant message may be without content.",
         "request types of the openai SDK 3.57",
-        dialects=("openai", "openrouter", "generic", "glm"),
+        dialects=("openai",),
     ),
     Rule(
         "chat.openai.messages.part",
         "Parts are text, image_url, input_audio and file for users, text and refusal for the assistant.",
         "request types of the openai SDK 3.57",
         error_code="invalid_value",
+        dialects=("openai",),
+    ),
+    Rule(
+        "chat.openai.messages.part_type",
+        "A part says its type.",
+        "recorded answer of api.openai.com",
+        error_code="missing_required_parameter",
         dialects=("openai",),
     ),
     Rule(
@@ -59,7 +122,19 @@ RULES: Final[tuple[Rule, ...]] = (
         "Roles are system, developer, user, assistant, tool and function.",
         "request types of the openai SDK 3.57",
         error_code="invalid_value",
-        dialects=("openai", "openrouter", "generic", "glm"),
+        dialects=("openai",),
+    ),
+    Rule(
+        "chat.openai.messages.shape",
+        "Messages are objects.",
+        "request types of the openai SDK 3.57",
+        error_code="invalid_type",
+        dialects=(
+            "openai",
+            "openrouter",
+            "generic",
+            "glm",
+        ),
     ),
     Rule(
         "chat.openai.metadata_store",
@@ -73,6 +148,17 @@ RULES: Final[tuple[Rule, ...]] = (
         "request types of the openai SDK 3.57",
         error_code="missing_required_parameter",
         dialects=("openai",),
+    ),
+    Rule(
+        "chat.openai.model.unknown",
+        "A model that is not served is not found.",
+        "recorded answer of api.openai.com",
+        status=404,
+        error_code="model_not_found",
+        dialects=(
+            "openai",
+            "generic",
+        ),
     ),
     Rule(
         "chat.openai.parallel_without_tools",
@@ -92,6 +178,32 @@ RULES: Final[tuple[Rule, ...]] = (
         "request types of the openai SDK 3.57",
         error_code="missing_required_parameter",
         dialects=("openai",),
+    ),
+    Rule(
+        "chat.openai.sampling.above",
+        "Sampling is not above its bounds.",
+        "recorded answer of api.openai.com",
+        error_code="decimal_above_max_value",
+        dialects=("openai",),
+    ),
+    Rule(
+        "chat.openai.sampling.below",
+        "Sampling is not below its bounds.",
+        "recorded answer of api.openai.com on Responses",
+        error_code="decimal_below_min_value",
+        dialects=("openai",),
+    ),
+    Rule(
+        "chat.openai.sampling.type",
+        "Sampling is told in numbers.",
+        "recorded answer of a compatible server: type must be number",
+        error_code="invalid_type",
+        dialects=(
+            "openai",
+            "openrouter",
+            "generic",
+            "glm",
+        ),
     ),
     Rule(
         "chat.openai.schema.array_items",
@@ -119,6 +231,13 @@ RULES: Final[tuple[Rule, ...]] = (
         "parameters are of type object at their root.",
         "https://github.com/langchain-ai/langchainjs/issues/9804",
         error_code="invalid_function_parameters",
+        dialects=("openai",),
+    ),
+    Rule(
+        "chat.openai.stop",
+        "Some reasoning models take no stop sequences.",
+        "recorded answers of api.openai.com for gpt-5-mini and o1-mini",
+        error_code="unsupported_parameter",
         dialects=("openai",),
     ),
     Rule(
@@ -261,6 +380,18 @@ RULES: Final[tuple[Rule, ...]] = (
         dialects=("openai",),
     ),
     Rule(
+        "chat.openai.tool_calls.name_missing",
+        "A call in the history says which tool it calls.",
+        "request types of the openai SDK 3.57",
+        error_code="empty_string",
+        dialects=(
+            "openai",
+            "openrouter",
+            "generic",
+            "glm",
+        ),
+    ),
+    Rule(
         "chat.openai.tool_calls.name_pattern",
         "Names in the history follow the rule of tool names.",
         "request types of the openai SDK 3.57",
@@ -315,6 +446,18 @@ RULES: Final[tuple[Rule, ...]] = (
         dialects=("openai",),
     ),
     Rule(
+        "chat.openai.tools.name_missing",
+        "A tool has a name.",
+        "request types of the openai SDK 3.57",
+        error_code="empty_string",
+        dialects=(
+            "openai",
+            "openrouter",
+            "generic",
+            "glm",
+        ),
+    ),
+    Rule(
         "chat.openai.tools.name_pattern",
         "function.name pattern ^[a-zA-Z0-9_-]+$.",
         "https://github.com/brekkylab/ailoy/issues/109",
@@ -342,6 +485,12 @@ RULES: Final[tuple[Rule, ...]] = (
             "gpt-5.5/5.6 even an unset effort counts, only an explicit none works."
         ),
         "https://github.com/BerriAI/litellm/issues/34569; https://github.com/pipecat-ai/pipecat/issues/4043",
+        dialects=("openai",),
+    ),
+    Rule(
+        "chat.openai.web_search_options",
+        "Only search models take web_search_options.",
+        "recorded answer of api.openai.com for gpt-4o",
         dialects=("openai",),
     ),
 )

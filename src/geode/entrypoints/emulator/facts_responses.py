@@ -64,6 +64,38 @@ RULES: Final[tuple[Rule, ...]] = (
         dialects=("openai", "codex", "openrouter", "generic"),
     ),
     Rule(
+        "responses.openai.call.name_length",
+        "Names in the history follow the rule of tool names: at most 64 characters.",
+        "request types of the openai SDK 3.57",
+        error_code="string_above_max_length",
+        dialects=(
+            "openai",
+            "codex",
+        ),
+    ),
+    Rule(
+        "responses.openai.call.name_missing",
+        "A call in the history says which tool it calls.",
+        "request types of the openai SDK 3.57",
+        error_code="empty_string",
+        dialects=(
+            "openai",
+            "codex",
+            "openrouter",
+            "generic",
+        ),
+    ),
+    Rule(
+        "responses.openai.call.name_pattern",
+        "Names in the history follow the rule of tool names.",
+        "request types of the openai SDK 3.57",
+        error_code="invalid_value",
+        dialects=(
+            "openai",
+            "codex",
+        ),
+    ),
+    Rule(
         "responses.openai.call.unanswered",
         "Each function_call has its output in input, unless the conversation lives on the server.",
         "https://github.com/openai/codex/issues/93; recorded answer of api.deepseek.com",
@@ -82,6 +114,36 @@ RULES: Final[tuple[Rule, ...]] = (
         "request types of the openai SDK 3.57",
         error_code="missing_required_parameter",
         dialects=("openai", "codex", "openrouter", "generic"),
+    ),
+    Rule(
+        "responses.openai.context.length",
+        "Input above the window is refused, unless it may be cut.",
+        "recorded answer of api.openai.com for gpt-5-nano",
+        error_code="context_length_exceeded",
+        dialects=(
+            "openai",
+            "codex",
+        ),
+    ),
+    Rule(
+        "responses.openai.effort.unsupported",
+        "Models that do not reason take no effort.",
+        "answer of the same kind recorded for a value",
+        error_code="unsupported_parameter",
+        dialects=(
+            "openai",
+            "codex",
+        ),
+    ),
+    Rule(
+        "responses.openai.effort.value",
+        "A model takes the efforts that it has.",
+        "recorded answer of api.openai.com for o4-mini",
+        error_code="unsupported_value",
+        dialects=(
+            "openai",
+            "codex",
+        ),
     ),
     Rule(
         "responses.openai.input.required",
@@ -132,7 +194,10 @@ RULES: Final[tuple[Rule, ...]] = (
         "Keys of Chat Completions (messages, tool_calls, tool_call_id) are unknown here.",
         "request types of the openai SDK 3.57",
         error_code="unknown_parameter",
-        dialects=("openai", "codex", "openrouter", "generic"),
+        dialects=(
+            "openai",
+            "codex",
+        ),
     ),
     Rule(
         "responses.openai.message.content",
@@ -153,7 +218,21 @@ RULES: Final[tuple[Rule, ...]] = (
         "Roles are user, assistant, system and developer; there is no tool role.",
         "request types of the openai SDK 3.57",
         error_code="invalid_value",
-        dialects=("openai", "codex", "openrouter", "generic"),
+        dialects=(
+            "openai",
+            "codex",
+        ),
+    ),
+    Rule(
+        "responses.openai.model.404",
+        "A model that is not served is not found.",
+        "recorded answer of api.openai.com; status of the survey, recorded as 400 too",
+        status=404,
+        error_code="model_not_found",
+        dialects=(
+            "openai",
+            "codex",
+        ),
     ),
     Rule(
         "responses.openai.model.required",
@@ -175,11 +254,61 @@ RULES: Final[tuple[Rule, ...]] = (
         dialects=("openai", "codex", "openrouter", "generic"),
     ),
     Rule(
+        "responses.openai.output.part",
+        "Outputs hold input_text, input_image and input_file, no parts of other wires or of the model.",
+        "request types of the openai SDK 3.57",
+        error_code="invalid_value",
+        dialects=(
+            "openai",
+            "codex",
+        ),
+    ),
+    Rule(
         "responses.openai.output.type",
         "function_call_output.output is a string or a list of input_text/input_image/input_file; an object is rejected.",
         "openai 3.57 SDK: types/responses/response_input_item_param.py",
         error_code="invalid_type",
         dialects=("openai", "codex", "openrouter", "generic"),
+    ),
+    Rule(
+        "responses.openai.part.file_data",
+        "The data of a file is a data URL, and neither sound nor film.",
+        "recorded answer of api.openai.com",
+        error_code="invalid_value",
+        dialects=(
+            "openai",
+            "codex",
+        ),
+    ),
+    Rule(
+        "responses.openai.part.file_url",
+        "The file at an address is neither sound nor film.",
+        "recorded answer of api.openai.com",
+        error_code="unsupported_file",
+        dialects=(
+            "openai",
+            "codex",
+        ),
+    ),
+    Rule(
+        "responses.openai.part.image_url",
+        "The address of a picture is a text.",
+        "request types of the openai SDK 3.57",
+        error_code="invalid_type",
+        dialects=(
+            "openai",
+            "codex",
+        ),
+    ),
+    Rule(
+        "responses.openai.part.source",
+        "A picture or file says where it is.",
+        "request types of the openai SDK 3.57",
+        error_code="missing_required_parameter",
+        dialects=(
+            "openai",
+            "codex",
+        ),
     ),
     Rule(
         "responses.openai.previous.not_found",
@@ -226,6 +355,26 @@ RULES: Final[tuple[Rule, ...]] = (
         dialects=("openai", "codex"),
     ),
     Rule(
+        "responses.openai.sampling.above",
+        "Sampling is not above its bounds.",
+        "recorded answer of api.openai.com on Chat",
+        error_code="decimal_above_max_value",
+        dialects=(
+            "openai",
+            "codex",
+        ),
+    ),
+    Rule(
+        "responses.openai.sampling.below",
+        "Sampling is not below its bounds.",
+        "recorded answer of api.openai.com",
+        error_code="decimal_below_min_value",
+        dialects=(
+            "openai",
+            "codex",
+        ),
+    ),
+    Rule(
         "responses.openai.sampling.temperature",
         "Reasoning models (gpt-5 and later) refuse temperature/top_p on Responses.",
         "https://github.com/OpenHands/software-agent-sdk/issues/1837; https://github.com/JetBrains/koog/issues/1263",
@@ -236,6 +385,18 @@ RULES: Final[tuple[Rule, ...]] = (
         "Reasoning models refuse top_p, as they refuse temperature.",
         "https://github.com/OpenHands/software-agent-sdk/issues/1837",
         dialects=("openai", "codex"),
+    ),
+    Rule(
+        "responses.openai.sampling.type",
+        "Sampling is told in numbers.",
+        "request types of the openai SDK 3.57",
+        error_code="invalid_type",
+        dialects=(
+            "openai",
+            "codex",
+            "openrouter",
+            "generic",
+        ),
     ),
     Rule(
         "responses.openai.schema.array_missing_items",
@@ -327,6 +488,16 @@ RULES: Final[tuple[Rule, ...]] = (
         dialects=("openai", "codex"),
     ),
     Rule(
+        "responses.openai.text_format.name_missing",
+        "The name of a format is not empty.",
+        "request types of the openai SDK 3.57",
+        error_code="empty_string",
+        dialects=(
+            "openai",
+            "codex",
+        ),
+    ),
+    Rule(
         "responses.openai.text_format.name_pattern",
         "The name of a format follows the rule of tool names.",
         "request types of the openai SDK 3.57",
@@ -379,6 +550,18 @@ RULES: Final[tuple[Rule, ...]] = (
         "openai 3.57 SDK: types/shared_params/function_definition.py",
         error_code="string_above_max_length",
         dialects=("openai", "codex"),
+    ),
+    Rule(
+        "responses.openai.tools.name_missing",
+        "A tool has a name.",
+        "request types of the openai SDK 3.57",
+        error_code="empty_string",
+        dialects=(
+            "openai",
+            "codex",
+            "openrouter",
+            "generic",
+        ),
     ),
     Rule(
         "responses.openai.tools.name_pattern",
