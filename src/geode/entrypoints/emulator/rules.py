@@ -16,6 +16,7 @@ from geode.entrypoints.emulator import (
     rules_chat,
     rules_chat_options,
     rules_chat_parts,
+    rules_http,
     rules_messages,
     rules_messages_blocks,
     rules_messages_options,
@@ -27,9 +28,17 @@ from geode.entrypoints.emulator import (
 from geode.entrypoints.emulator.laws import laws
 from geode.entrypoints.emulator.render import DEFAULT_DIALECT, Dialect, Protocol
 from geode.entrypoints.emulator.rule import CheckFunction, Facts, Rule, Violation, pointer
+from geode.entrypoints.emulator.rules_http import no_object
 
 RULES: Final[Mapping[str, Rule]] = {
-    rule.id: rule for rule in (*facts_messages.RULES, *facts_responses.RULES, *facts_chat.RULES, *facts_chat_dialects.RULES)
+    rule.id: rule
+    for rule in (
+        *rules_http.RULES,
+        *facts_messages.RULES,
+        *facts_responses.RULES,
+        *facts_chat.RULES,
+        *facts_chat_dialects.RULES,
+    )
 }
 CHECKS: Final[Mapping[Protocol, tuple[CheckFunction, ...]]] = {
     "messages": (
@@ -76,7 +85,7 @@ def check(
     beside the body is explained at `Facts`; what is left out is not judged.
     """
     if not isinstance(request, dict):
-        return (Violation("http.body", "", "The body of the request is not a JSON object."),)
+        return (no_object(),)
     spoken = dialect or DEFAULT_DIALECT[protocol]
     facts = Facts(spoken, version, signatures, prefixes, responses, paused, reasoned, models, size)
     found: list[Violation] = []

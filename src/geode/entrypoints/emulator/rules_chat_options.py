@@ -169,7 +169,7 @@ def glm(request: Request, facts: Facts) -> Iterator[Finding]:
         yield "chat.glm.mutex_param", ("temperature",), "parameters cannot be set together"
 
 
-def thinking_choice(request: Request, facts: Facts) -> Iterator[Finding]:
+def thinking_choice(request: Request, _: Facts) -> Iterator[Finding]:
     """DashScope and DeepSeek refuse to force a tool while thinking."""
     forced: Any = request.get("tool_choice")
     thinking = request.get("enable_thinking") is True or (
