@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from itertools import pairwise
 from typing import Any, Final
 
-from geode.entrypoints.emulator.render import DEFAULT_DIALECT, Dialect, Protocol
+from geode.entrypoints.emulator.render import Protocol
 from geode.entrypoints.emulator.rule import Path, Request, Rule, Violation, ident, mapped, objects, pointer, shown
 from geode.entrypoints.emulator.rules_messages import turns
 from geode.entrypoints.emulator.rules_responses import OUTPUT_KINDS, OUTPUT_OF, by_model, continued, items, kind_of
@@ -24,6 +24,8 @@ LAWS: Final = {
         Rule("geode.one_message", "On Messages all results of a round are in one message.", "spec, table of wires"),
     )
 }
+# What frameworks call the argument of a tool that takes a text and nothing else.
+ONLY_TEXT: Final = "__arg1"
 
 
 @dataclass(slots=True)
@@ -38,10 +40,10 @@ class Round:
     whole: bool = True
 
 
-def laws(protocol: Protocol, request: Any, dialect: Dialect | None = None) -> tuple[Violation, ...]:
+def laws(protocol: Protocol, request: Any) -> tuple[Violation, ...]:
     """Every breach of geode's laws in `request`; everything that leaves an adapter has none.
 
-    Pure and total as `check` is. The dialect only says which broken arguments were recorded as taken.
+    Pure and total as `check` is.
     """
     if not isinstance(request, dict):
         return ()
@@ -51,7 +53,7 @@ def laws(protocol: Protocol, request: Any, dialect: Dialect | None = None) -> tu
         found.extend(_order(one))
         if protocol == "messages":
             found.extend(_one_message(one))
-    found.extend(_arguments(protocol, request, dialect or DEFAULT_DIALECT[protocol]))
+    found.extend(_arguments(protocol, request))
     return tuple(Violation(name, pointer(path), message, LAWS[name].status) for name, path, message in found)
 
 
@@ -70,16 +72,16 @@ def _order(one: Round) -> Iterator[tuple[str, Path, str]]:
     known: dict[str, int] = {}
     for number, (name, _) in enumerate(one.calls):
         known.setdefault(name, number)
-    places = [(known[name], name, path) for name, path in one.after if name in known]
+    places = [(known[name], name, path) for name, path in one.after if name is not None and name in known]
     for (first, earlier, _), (second, later, path) in pairwise(places):
         if second < first:
             yield "geode.order", path, f"the result of {shown(later)} stands after the result of {shown(earlier)}"
     other: Path | None = None
-    for name, path in one.after:
-        if name is None:
+    for result, path in one.after:
+        if result is None:
             other = other or path
         elif other is not None:
-            yield "geode.hint_last", other, f"something stands before the result of {shown(name)}"
+            yield "geode.hint_last", other, f"something stands before the result of {shown(result)}"
             return
 
 
@@ -139,24 +141,32 @@ def _chat(request: Request) -> Iterator[Round]:
     yield current
 
 
-def _arguments(protocol: Protocol, request: Request, dialect: Dialect) -> Iterator[tuple[str, Path, str]]:
-    for path, text in _written(protocol, request):
-        if not _object(text) and not _taken(text, protocol, dialect):
+def _arguments(protocol: Protocol, request: Request) -> Iterator[tuple[str, Path, str]]:
+    offered = _offered(request)
+    for path, name, text in _written(protocol, request):
+        if not _object(text) and not _taken(text, mapped(offered.get(ident(name)))):
             yield "geode.arguments", path, f"arguments are no JSON object: {shown(text)}"
 
 
-def _written(protocol: Protocol, request: Request) -> Iterator[tuple[Path, str]]:
-    """Arguments that are text, with their paths; those that are not, a server refuses itself."""
+def _offered(request: Request) -> dict[str, Any]:
+    """The schemas of the functions that a request offers, in the form of either wire."""
+    functions = [mapped(tool.get("function")) or tool for _, tool in objects(request.get("tools"))]
+    return {ident(function.get("name")): function.get("parameters") for function in functions}
+
+
+def _written(protocol: Protocol, request: Request) -> Iterator[tuple[Path, Any, str]]:
+    """Arguments that are text, with their functions; those that are not, a server refuses itself."""
     if protocol == "responses":
         for path, item in items(request):
             if kind_of(item) == "function_call" and isinstance(item.get("arguments"), str):
-                yield (*path, "arguments"), item["arguments"]
+                yield (*path, "arguments"), item.get("name"), item["arguments"]
     elif protocol == "chat":
         for place, message in objects(request.get("messages")):
             for number, call in objects(message.get("tool_calls")):
-                text = mapped(call.get("function")).get("arguments")
-                if isinstance(text, str):
-                    yield ("messages", place, "tool_calls", number, "function", "arguments"), text
+                function = mapped(call.get("function"))
+                if isinstance(function.get("arguments"), str):
+                    path = ("messages", place, "tool_calls", number, "function", "arguments")
+                    yield path, function.get("name"), function["arguments"]
 
 
 def _object(text: str) -> bool:
@@ -166,7 +176,9 @@ def _object(text: str) -> bool:
         return False
 
 
-def _taken(text: str, protocol: Protocol, dialect: Dialect) -> bool:
-    """Was this recorded as taken: no arguments in other words, and on OpenAI's Chat a plain text?"""
+def _taken(text: str, schema: Mapping[str, Any]) -> bool:
+    """Was this recorded as taken? Other words for no arguments, and the bare text of a tool that takes just a text."""
     said = text.strip()
-    return said in ("", "null", "[]") or ((protocol, dialect) == ("chat", "openai") and said[0] not in '{["')
+    if said in ("", "null", "[]"):
+        return not schema.get("required")
+    return list(mapped(schema.get("properties"))) == [ONLY_TEXT] and said[0] not in '{["'

@@ -11,7 +11,6 @@ from geode.entrypoints.emulator.rules_openai import label, names
 
 ID_PREFIX: Final = {"function_call": "fc", "message": "msg", "reasoning": "rs"}
 OUTPUT_OF: Final = {"function_call": "function_call_output", "custom_tool_call": "custom_tool_call_output"}
-CALL_KINDS: Final = (*OUTPUT_OF, "tool_search_call")
 OUTPUT_KINDS: Final = ("function_call_output", "custom_tool_call_output")
 
 
@@ -47,27 +46,39 @@ def continued(request: Request) -> bool:
 def pairing(request: Request, _: Facts) -> Iterator[Finding]:
     """Calls and outputs, one to one, by call id; an id may be used again once it is answered."""
     opened: dict[str, tuple[Path, str]] = {}
+    elsewhere = continued(request)
     for path, item in items(request):
         kind, name = kind_of(item), ident(item.get("call_id"))
-        if kind in CALL_KINDS and item.get("call_id") is not None:
+        if _asks(item, kind):
+            if name in opened:
+                yield _unanswered(opened[name][0], name)
             opened[name] = (path, kind)
-        elif kind in OUTPUT_KINDS:
-            call = opened.get(name)
-            if call is None and not continued(request):
-                text = f"No tool call found for function call output with call_id {shown(name)}."
-                yield "responses.openai.output.orphan", path, text
-            elif call is not None and OUTPUT_OF.get(call[1], kind) != kind:
-                yield (
-                    "responses.openai.output.custom_vs_function",
-                    path,
-                    f"no tool output found for custom tool call {shown(name)}",
-                )
-                opened.pop(name)
-            else:
-                opened.pop(name, None)
-    for name, (path, kind) in opened.items():
-        if kind != "tool_search_call":
-            yield "responses.openai.call.unanswered", path, f"No tool output found for function call {shown(name)}."
+        elif kind in (*OUTPUT_KINDS, "tool_search_output"):
+            yield from _answer(path, kind, name, opened.pop(name, None), elsewhere)
+    for name, (path, _kind) in opened.items():
+        yield _unanswered(path, name)
+
+
+def _asks(item: dict[str, Any], kind: str) -> bool:
+    """Is it a call that the client has to answer?"""
+    if kind == "tool_search_call":
+        return item.get("execution") == "client" and item.get("call_id") is not None
+    return kind in OUTPUT_OF and item.get("call_id") is not None
+
+
+def _answer(path: Path, kind: str, name: str, call: tuple[Path, str] | None, elsewhere: bool) -> Iterator[Finding]:
+    if kind == "tool_search_output":
+        return  # the server may have asked itself
+    if call is None and not elsewhere:
+        text = f"No tool call found for function call output with call_id {shown(name)}."
+        yield "responses.openai.output.orphan", path, text
+    elif call is not None and OUTPUT_OF.get(call[1], kind) != kind:
+        text = f"no tool output found for custom tool call {shown(name)}"
+        yield "responses.openai.output.custom_vs_function", path, text
+
+
+def _unanswered(path: Path, name: str) -> Finding:
+    return "responses.openai.call.unanswered", path, f"No tool output found for function call {shown(name)}."
 
 
 def reasoning(request: Request, facts: Facts) -> Iterator[Finding]:
