@@ -123,7 +123,9 @@ def number(value: Any) -> float | None:
     """`value` if it is a number; booleans are none, and a huge integer is as good as infinity."""
     if isinstance(value, bool) or not isinstance(value, int | float):
         return None
-    return float(value) if abs(value) < LARGE else math.copysign(math.inf, value)
+    if isinstance(value, float) or abs(value) < LARGE:
+        return float(value)
+    return math.inf if value > 0 else -math.inf
 
 
 def fits(pattern: str, value: Any) -> bool:

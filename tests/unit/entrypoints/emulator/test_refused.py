@@ -113,7 +113,7 @@ BUILT_CODES = {
 }
 
 
-def _filled(case: dict[str, Any]) -> dict[str, Any]:
+def filled(case: dict[str, Any]) -> dict[str, Any]:
     """The request with its endless part: a text said over and over, or as many properties."""
     request: dict[str, Any] = copy.deepcopy(case["request"])
     if "fill" not in case:
@@ -133,7 +133,7 @@ def _given(case: dict[str, Any]) -> dict[str, Any]:
 
 @pytest.mark.parametrize("case", [case for case in REFUSED if "headers" not in case], ids=lambda case: case["rule"])
 def test_a_rule_that_was_seen_refuses_with_the_words_of_its_server(case: dict[str, Any]) -> None:
-    found = check(case["protocol"], _filled(case), case["dialect"], **_given(case))
+    found = check(case["protocol"], filled(case), case["dialect"], **_given(case))
 
     assert case["rule"] in {one.rule for one in found}
     assert (found[0].status, found[0].error_type, found[0].error_code) == (case["status"], case["type"], case["code"])
