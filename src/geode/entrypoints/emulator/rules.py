@@ -11,8 +11,11 @@ from typing import Any, Final
 from geode.entrypoints.emulator import (
     facts_chat,
     facts_chat_dialects,
+    facts_chat_options,
     facts_messages,
+    facts_messages_options,
     facts_responses,
+    facts_responses_options,
     rules_chat,
     rules_chat_options,
     rules_chat_parts,
@@ -27,7 +30,7 @@ from geode.entrypoints.emulator import (
 )
 from geode.entrypoints.emulator.laws import laws
 from geode.entrypoints.emulator.models import model_of
-from geode.entrypoints.emulator.render import DEFAULT_DIALECT, Dialect, Protocol
+from geode.entrypoints.emulator.render import DEFAULT_DIALECT, DIALECTS, Dialect, Protocol
 from geode.entrypoints.emulator.rule import CheckFunction, Facts, Rule, Violation, pointer
 from geode.entrypoints.emulator.rules_http import no_object
 
@@ -36,8 +39,11 @@ RULES: Final[Mapping[str, Rule]] = {
     for rule in (
         *rules_http.RULES,
         *facts_messages.RULES,
+        *facts_messages_options.RULES,
         *facts_responses.RULES,
+        *facts_responses_options.RULES,
         *facts_chat.RULES,
+        *facts_chat_options.RULES,
         *facts_chat_dialects.RULES,
     )
 }
@@ -88,6 +94,8 @@ def check(
     if not isinstance(request, dict):
         return (no_object(),)
     spoken = dialect or DEFAULT_DIALECT[protocol]
+    if spoken not in DIALECTS[protocol]:
+        spoken = "generic"  # a known host, but with the wire of another
     facts = Facts(spoken, version, signatures, prefixes, responses, paused, reasoned, models, size)
     found: list[Violation] = []
     for judge in CHECKS[protocol]:

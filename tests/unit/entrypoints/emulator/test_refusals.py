@@ -37,7 +37,7 @@ def _error(case: dict[str, Any], body: dict[str, Any]) -> tuple[Any, Any]:
         return None, None
     error = body["error"]
     if protocol == "messages":
-        assert (body["type"], body.keys(), error.keys()) == ("error", {"type", "error", "request_id"}, {"type", "message"})
+        assert (body["type"], set(body), set(error)) == ("error", {"type", "error", "request_id"}, {"type", "message"})
         return error["type"], None
     assert body.keys() == {"error"}
     if dialect == "glm":

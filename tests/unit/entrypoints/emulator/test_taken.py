@@ -255,6 +255,12 @@ def test_a_model_is_known_by_whatever_name_it_is_relayed(name: str, model: str, 
     assert [one.rule for one in found] == ([rule] if rule else [])
 
 
+def test_a_host_with_the_wire_of_another_is_a_compatible_server() -> None:
+    request = chat(GO, asking(tool_call("c1")), GO, tools=[], max_tokens=5)
+
+    assert check("chat", request, "anthropic") == check("chat", request, "generic") != ()
+
+
 DIALECTS: dict[Protocol, tuple[Dialect, ...]] = {
     "messages": ("anthropic", "glm", "generic"),
     "responses": ("openai", "codex", "openrouter", "generic"),
