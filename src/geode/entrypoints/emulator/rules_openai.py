@@ -20,6 +20,8 @@ BOUNDS: Final = {
     "presence_penalty": (-2, 2),
     "frequency_penalty": (-2, 2),
 }
+# A number in quotes, which some servers read as one.
+WRITTEN: Final = r"-?\d+(\.\d+)?"
 ROOT_WORDS: Final = ("oneOf", "anyOf", "allOf", "enum", "not")
 
 
@@ -43,7 +45,7 @@ def numbers(wire: str, request: Request) -> Iterator[Finding]:
     for key, (least, most) in BOUNDS.items():
         found = request.get(key)
         value = number(found)
-        if found is not None and value is None:
+        if found is not None and value is None and not fits(WRITTEN, found):
             yield f"{wire}.sampling.type", (key,), f"invalid type for {key}: expected a decimal"
         elif value is not None and value < least:
             text = f"invalid {key}: decimal below minimum value; expected a value >= {least}"
@@ -79,7 +81,9 @@ def too_long(request: Request, model: Model) -> int | None:
 
 def served(model: Model, name: Any, facts: Facts) -> bool:
     """Can there be such a model, and is it served here?"""
-    return "any name" not in model.refuses and (facts.models is None or ident(name) in facts.models)
+    if "any name" in model.refuses and facts.dialect != "generic":
+        return False
+    return facts.models is None or ident(name) in facts.models
 
 
 def parameters(wire: str, path: Path, name: Any, schema: Any, strict: bool) -> Iterator[Finding]:
