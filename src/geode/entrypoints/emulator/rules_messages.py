@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Any, Final, TypeAlias
 
 from geode.entrypoints.emulator.bound import prefixes
 from geode.entrypoints.emulator.models import model_of
@@ -27,9 +27,12 @@ class Turn:
         return ((path, block) for path, block in self.blocks if block.get("type") == kind)
 
 
-def turns(request: Request) -> list[Turn]:
+Conversation: TypeAlias = list[Turn]
+
+
+def turns(request: Request) -> Conversation:
     """The conversation with neighbours merged and plain strings as text blocks."""
-    found: list[Turn] = []
+    found: Conversation = []
     for place, message in objects(request.get("messages")):
         role = ident(message.get("role"))
         if not found or found[-1].role != role:
@@ -56,11 +59,10 @@ def shapes(request: Request, _: Facts) -> Iterator[Finding]:
                 yield "messages.anthropic.messages.shape", ("messages", place, "content", number), text
 
 
-def pairing(request: Request, _: Facts) -> Iterator[Finding]:
+def pairing(conversation: Conversation, request: Request, _: Facts) -> Iterator[Finding]:
     """Calls and results of neighbouring turns, one to one."""
     if model_of(request).loose_pairing:
         return
-    conversation = turns(request)
     earlier: set[str] = set()
     for number, turn in enumerate(conversation):
         before = conversation[number - 1] if number else None
@@ -124,7 +126,7 @@ def _belonging(turn: Turn, expected: set[str], earlier: set[str]) -> Iterator[Fi
         seen.add(name)
 
 
-def texts(request: Request, _: Facts) -> Iterator[Finding]:
+def texts(conversation: Conversation, request: Request, _: Facts) -> Iterator[Finding]:
     """Empty contents, empty texts, and texts of nothing but whitespace."""
     messages = listed(request.get("messages"))
     for place, message in objects(messages):
@@ -137,7 +139,7 @@ def texts(request: Request, _: Facts) -> Iterator[Finding]:
                 f"messages.{place}: content must not be empty",
             )
     named = [("system", ("system", place), block) for place, block in objects(request.get("system"))]
-    for role, path, block in [*((turn.role, *one) for turn in turns(request) for one in turn.blocks), *named]:
+    for role, path, block in [*((turn.role, *one) for turn in conversation for one in turn.blocks), *named]:
         text = block.get("text")
         if block.get("type") != "text" or not isinstance(text, str):
             continue
@@ -152,9 +154,9 @@ def texts(request: Request, _: Facts) -> Iterator[Finding]:
             )
 
 
-def calls(request: Request, _: Facts) -> Iterator[Finding]:
+def calls(conversation: Conversation, __: Request, _: Facts) -> Iterator[Finding]:
     """The shape of tool_use blocks."""
-    for turn in turns(request):
+    for turn in conversation:
         for path, block in turn.of("tool_use"):
             place = ".".join(map(str, path))
             if not fits(ID_PATTERN, block.get("id")):
@@ -172,9 +174,8 @@ def calls(request: Request, _: Facts) -> Iterator[Finding]:
                 yield "messages.anthropic.tool_use.input_type", (*path, "input"), f"{place}.input: must be an object"
 
 
-def roles(request: Request, _: Facts) -> Iterator[Finding]:
+def roles(conversation: Conversation, request: Request, _: Facts) -> Iterator[Finding]:
     """Who may speak where: roles, and system messages between the turns."""
-    conversation = turns(request)
     model = model_of(request)
     if not listed(request.get("messages")):
         yield "messages.anthropic.messages.required", ("messages",), "messages: at least one message is required"
@@ -198,9 +199,8 @@ def roles(request: Request, _: Facts) -> Iterator[Finding]:
             )
 
 
-def last_word(request: Request, facts: Facts) -> Iterator[Finding]:
+def last_word(conversation: Conversation, request: Request, facts: Facts) -> Iterator[Finding]:
     """A conversation that ends with the assistant's own text, which it shall go on with."""
-    conversation = turns(request)
     if not conversation or conversation[-1].role != "assistant":
         return
     turn = conversation[-1]
@@ -217,10 +217,9 @@ def last_word(request: Request, facts: Facts) -> Iterator[Finding]:
         yield "messages.anthropic.assistant.trailing_whitespace", path, message
 
 
-def thinking_blocks(request: Request, facts: Facts) -> Iterator[Finding]:
+def thinking_blocks(conversation: Conversation, request: Request, facts: Facts) -> Iterator[Finding]:
     """Thinking in the history: shape, signature, place."""
     manual = mapped(request.get("thinking")).get("type") == "enabled"
-    conversation = turns(request)
     for number, turn in enumerate(conversation):
         for path, block in turn.of("thinking"):
             if not isinstance(block.get("thinking"), str) or not isinstance(block.get("signature"), str):
@@ -255,13 +254,12 @@ def bound_thinking(request: Request, facts: Facts) -> Iterator[Finding]:
                 yield "messages.anthropic.thinking.prefix_changed", ("messages", place, "content", number), text
 
 
-def server_tools(request: Request, _: Facts) -> Iterator[Finding]:
+def server_tools(conversation: Conversation, __: Request, _: Facts) -> Iterator[Finding]:
     """A server tool's use and its result stay together in one assistant turn.
 
     Recorded: beside a call of the client's own, the server's may still be running. Results are
     counted, not named, for they too were recorded with other ids.
     """
-    conversation = turns(request)
     for turn in conversation[:-1]:
         used = list(turn.of("server_tool_use"))
         answered = sum(1 for _, block in turn.blocks if ident(block.get("type")).endswith("_tool_result"))
@@ -271,4 +269,11 @@ def server_tools(request: Request, _: Facts) -> Iterator[Finding]:
             yield "messages.anthropic.server_tool.pairing", path, f"{'.'.join(map(str, path[:2]))}: {text}"
 
 
-CHECKS: Final = (shapes, roles, pairing, texts, calls, last_word, thinking_blocks, bound_thinking, server_tools)
+def by_turns(request: Request, facts: Facts) -> Iterator[Finding]:
+    """Everything that is judged by turns; they are made once."""
+    conversation = turns(request)
+    for judge in (roles, pairing, texts, calls, last_word, thinking_blocks, server_tools):
+        yield from judge(conversation, request, facts)
+
+
+CHECKS: Final = (shapes, by_turns, bound_thinking)
