@@ -38,7 +38,6 @@ Trait: TypeAlias = Literal[
     "outputs apart",
     "parts but text",
     "long call ids",
-    "any name",
 ]
 
 
@@ -143,11 +142,6 @@ RELAY: Final = re.compile(r"^(?:.*/)?(?:[a-z-]{2,6}\.)?(?:(?:anthropic|openai)[.
 BUILD: Final = re.compile(r"(?:-\d{8}|-\d{4}-\d{2}-\d{2}|@.*|-v\d+(?::\d+)?)+$")
 VARIANT: Final = re.compile(r":[a-z]+$")
 TAGGED: Final = re.compile(r"[^/:]+:[^/:]+")
-# Every name of OpenAI and Z.ai after the family begins with a version or with one of these words.
-IMPOSSIBLE: Final = re.compile(
-    r"gpt-(?!\d|oss|image|audio|realtime|live|transcribe)[a-z].*|glm-(?!\d|z\d|zero|ocr|image|realtime|asr|tts|latest)[a-z].*"
-)
-_IMPOSSIBLE: Final = Model(frozenset(("any name",)))
 _TAGGED: Final = Model(partial_answers=True)
 
 
@@ -167,7 +161,5 @@ def model_of(request: Mapping[str, Any]) -> Model:
     found = MODELS.get(bare(name))
     if found is not None:
         return found
-    if IMPOSSIBLE.fullmatch(name):
-        return _IMPOSSIBLE
     # Ollama names its models so, and has been recorded to answer with a call left open.
     return _TAGGED if TAGGED.fullmatch(name) else UNKNOWN

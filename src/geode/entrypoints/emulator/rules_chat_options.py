@@ -84,7 +84,7 @@ def choice(request: Request, _: Facts) -> Iterator[Finding]:
 def models(request: Request, facts: Facts) -> Iterator[Finding]:
     """What single models do not take on this wire."""
     model, effort = model_of(request), request.get("reasoning_effort")
-    if not served(model, request.get("model"), facts):
+    if not served(request.get("model"), facts):
         rule = "chat.glm.model_unknown" if facts.dialect == "glm" else "chat.openai.model.unknown"
         yield rule, ("model",), f"the model {shown(request.get('model'))} does not exist or you do not have access to it"
     if request.get("max_tokens") is not None and "max_tokens" in model.refuses:

@@ -79,10 +79,8 @@ def too_long(request: Request, model: Model) -> int | None:
     return count if model.window is not None and count > model.window else None
 
 
-def served(model: Model, name: Any, facts: Facts) -> bool:
-    """Can there be such a model, and is it served here?"""
-    if "any name" in model.refuses and facts.dialect != "generic":
-        return False
+def served(name: Any, facts: Facts) -> bool:
+    """Is there such a model here?"""
     return facts.models is None or ident(name) in facts.models
 
 

@@ -89,7 +89,7 @@ def _has_tools(request: Request) -> bool:
 def models(request: Request, facts: Facts) -> Iterator[Finding]:
     """What single models do not take: names, sampling, efforts, length."""
     model, effort = model_of(request), mapped(request.get("reasoning")).get("effort")
-    if not served(model, request.get("model"), facts) and request.get("model") is not None:
+    if not served(request.get("model"), facts) and request.get("model") is not None:
         text = f"the model {shown(request.get('model'))} does not exist or you do not have access to it"
         yield "responses.openai.model.404", ("model",), text
     for key in ("temperature", "top_p"):

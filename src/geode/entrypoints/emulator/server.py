@@ -57,7 +57,8 @@ class Emulator:
     the step is read out of the request's own history instead (see `Playback`). `on_missing="restart"`
     starts the script over after its last step; by default such a request is answered with a 500 that
     says so. `refuse=False` records violations and answers all the same. `api_key` refuses every
-    other key; `check_signatures` refuses thinking and reasoning that this script did not issue.
+    other key, `models` every other name of a model; `check_signatures` refuses thinking and reasoning
+    that this script did not issue.
     """
 
     def __init__(
@@ -71,12 +72,14 @@ class Emulator:
         refuse: bool = True,
         api_key: str | None = None,
         check_signatures: bool = False,
+        models: frozenset[str] | None = None,
     ) -> None:
         self.script: Script = tuple(script)
         self.dialect: Dialect | None = dialect
         self.event_delay_seconds = event_delay_seconds
         self.refuse = refuse
         self.api_key = api_key
+        self.models = models
         self.received: list[Received] = []
         self.playback = Playback(self.script, on_missing, by_conversation)
         self.signatures = _signatures(self.script) if check_signatures else None
@@ -146,6 +149,7 @@ class Emulator:
             responses=frozenset(self.stored),
             paused=self.paused,
             reasoned=frozenset(self.reasoned),
+            models=self.models,
             size=len(raw),
         )
 

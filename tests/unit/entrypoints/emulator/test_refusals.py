@@ -19,6 +19,7 @@ async def _answer(case: dict[str, Any]) -> tuple[httpx2.Response, Emulator]:
     emulator = Emulator(
         (says("hi"),), dialect=case["dialect"], api_key="right" if headers else None, check_signatures="signatures" in given
     )
+    emulator.models = frozenset(given["models"]) if "models" in given else None
     emulator.reasoned |= set(given.get("reasoned", ()))
     if case["rule"].endswith("version_header"):
         headers = {"x-api-key": "right"}

@@ -180,7 +180,7 @@ TAKEN: dict[str, tuple[Protocol, Dialect, dict[str, Any]]] = {
             tool_choice="any",
         ),
     ),
-    "a model of a family's name": ("chat", "generic", chat(model="gpt-neo-x", temperature="0.5")),
+    "a number in quotes": ("chat", "generic", chat(model="gpt-neo-x", temperature="0.5")),
     "a role of a server's own": ("chat", "generic", chat({"role": "latest_reminder", "content": "x"}, GO)),
     "no arguments, said with null": ("chat", "generic", chat(*_round(arguments="null"), tools=_function(NONE_NEEDED))),
     "no arguments, said with nothing": ("chat", "openai", chat(*_round(arguments=""), tools=_function(NONE_NEEDED))),
