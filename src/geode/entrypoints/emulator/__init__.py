@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 from geode.entrypoints.emulator.laws import LAWS, laws
 from geode.entrypoints.emulator.render import Dialect, Exchange, Protocol, ScriptError
 from geode.entrypoints.emulator.rule import Rule, Violation
-from geode.entrypoints.emulator.rules import RULES, check, dialect_of
+from geode.entrypoints.emulator.rules import RULES, check, dialect_of, verdict
 
 if TYPE_CHECKING:
     from geode.entrypoints.emulator.run import Running, running, running_in_thread, serve
@@ -38,6 +38,7 @@ __all__ = [
     "running",
     "running_in_thread",
     "serve",
+    "verdict",
 ]
 
 _LAZY = {

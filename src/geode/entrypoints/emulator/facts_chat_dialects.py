@@ -8,6 +8,13 @@ from geode.entrypoints.emulator.rule import Rule
 
 RULES: Final[tuple[Rule, ...]] = (
     Rule(
+        "chat.generic.deepseek_parts",
+        "DeepSeek: parts are texts.",
+        "recorded answers of api.deepseek.com",
+        error_code="invalid_request_error",
+        dialects=("generic",),
+    ),
+    Rule(
         "chat.generic.deepseek_unanswered",
         "DeepSeek: unanswered tool_calls, code equals type.",
         "https://github.com/agno-agi/agno/issues/3105",
@@ -62,6 +69,14 @@ RULES: Final[tuple[Rule, ...]] = (
         "https://docs.z.ai/api-reference/api-code",
         error_type=None,
         error_code="1213",
+        dialects=("glm",),
+    ),
+    Rule(
+        "chat.glm.model_unknown",
+        "A model that is not served does not exist.",
+        "https://docs.z.ai/api-reference/api-code",
+        error_type=None,
+        error_code="1211",
         dialects=("glm",),
     ),
     Rule(

@@ -2,16 +2,22 @@
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
-from typing import Any, TypeAlias
+from typing import Any, Final, TypeAlias
 
 from geode.entrypoints.emulator.render import Dialect
 
 Request: TypeAlias = Mapping[str, Any]
 Path: TypeAlias = tuple[str | int, ...]
 Finding: TypeAlias = tuple[str, Path, str]
+
+# The `anthropic-version` from which sampling and documents of the assistant are gone.
+WITHOUT_SAMPLING: Final = "2026-10-21"
+LARGE: Final = 10**18
+QUOTED: Final = 80
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,18 +53,22 @@ class Facts:
     """What a server knows beside the body.
 
     None means unknown, and unknown is not judged. `version` is the `anthropic-version` header, empty
-    when it is absent; `signatures` are the signatures and encrypted blobs this server issued;
-    `responses` are the ids of responses it stored, and
-    `paused` the texts of turns that it paused, which may come back as they are; `reasoned` are the ids
-    of items it made together with reasoning.
+    when it is absent; `signatures` are the signatures and encrypted blobs this server issued, and
+    `prefixes` says what stood before each when it was issued (see `bound`); `responses` are the ids of
+    responses it stored, and `paused` the texts of turns that it paused, which may come back as they
+    are; `reasoned` are the ids of items it made together with reasoning; `models` are the names that it
+    serves; `size` is the length of the body in bytes, at least that of its texts where it is unknown.
     """
 
     dialect: Dialect
     version: str | None = None
     signatures: frozenset[str] | None = None
+    prefixes: Mapping[str, frozenset[str]] | None = None
     responses: frozenset[str] | None = None
     paused: frozenset[str] = frozenset()
     reasoned: frozenset[str] = frozenset()
+    models: frozenset[str] | None = None
+    size: int | None = None
 
 
 def pointer(path: Path) -> str:
@@ -91,8 +101,31 @@ def objects(value: Any) -> Iterator[tuple[int, dict[str, Any]]]:
 
 
 def ident(value: Any) -> str:
-    """An id as text that can be compared and kept, whatever was sent in its place."""
-    return value if isinstance(value, str) else repr(value)
+    """An id as text that can be compared and kept, whatever was sent in its place.
+
+    Objects and lists are all alike: none of them is an id, and their text may be endless.
+    """
+    if isinstance(value, str):
+        return value
+    if isinstance(value, int) and not isinstance(value, bool):
+        # Python refuses to write a huge integer in decimals.
+        return str(value) if abs(value) < LARGE else hex(value)
+    return f"<{type(value).__name__}>" if isinstance(value, dict | list) else repr(value)
+
+
+def shown(value: Any) -> str:
+    """A value as a message quotes it: short, whatever was sent."""
+    text = ident(value)
+    return text if len(text) <= QUOTED else text[: QUOTED - 1] + "…"
+
+
+def number(value: Any) -> float | None:
+    """`value` if it is a number; booleans are none, and a huge integer is as good as infinity."""
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        return None
+    if isinstance(value, float) or abs(value) < LARGE:
+        return float(value)
+    return math.inf if value > 0 else -math.inf
 
 
 def fits(pattern: str, value: Any) -> bool:

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections import Counter
+from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
-from geode.entrypoints.emulator.models import MISTRAL
-from geode.entrypoints.emulator.rule import Facts, Finding, Path, Request, fits, ident, listed, mapped, objects
+from geode.entrypoints.emulator.models import model_of
+from geode.entrypoints.emulator.rule import Facts, Finding, Path, Request, fits, ident, listed, mapped, objects, shown
 from geode.entrypoints.emulator.rules_openai import label, names
 
 CALLS_LIMIT: Final = 128
 ID_LIMIT: Final = 64
-USER_PARTS: Final = ("text", "image_url", "input_audio", "file")
 
 
 def messages(request: Request) -> Iterator[tuple[Path, dict[str, Any]]]:
@@ -21,57 +21,58 @@ def messages(request: Request) -> Iterator[tuple[Path, dict[str, Any]]]:
 
 def pairing(request: Request, facts: Facts) -> Iterator[Finding]:
     """One tool message for each call, right after it, before anything else."""
-    pending: set[str] = set()
+    found = list(messages(request))
+    left = Counter(ident(message.get("tool_call_id")) for _, message in found if message.get("role") == "tool")
+    partial = facts.dialect == "generic" and model_of(request).partial_answers
+    pending: dict[str, Path] = {}
     answered: set[str] = set()
     broken: set[str] = set()
     running = False
-    found = list(messages(request))
-    for number, (path, message) in enumerate(found):
+    for path, message in found:
         if message.get("role") == "tool":
             name = ident(message.get("tool_call_id"))
-            if name in broken and name not in pending:
-                continue  # reported where the run was broken
-            if not running:
-                text = "messages with role tool must be a response to a preceding message with tool_calls"
-                yield "chat.openai.tool.orphan", (*path, "role"), f"invalid parameter: {text}"
-            elif name not in pending | answered:
-                text = f"tool_call_id {name} not found in tool_calls of previous message"
-                yield "chat.openai.tool.unknown_id", (*path, "tool_call_id"), text
-            elif name in answered and name not in pending:
-                yield "chat.openai.tool.duplicate", (*path, "tool_call_id"), f"tool_call_id {name} was answered already"
-            pending.discard(name)
+            left[name] -= 1
+            if name in pending or name not in broken:
+                yield from _answer(name, path, pending, answered, running)
+            pending.pop(name, None)
             answered.add(name)
             continue
-        if pending:
-            yield from _unanswered(pending, path, found[number:], facts, request)
-            broken |= pending
-        calls = [call for _, call in objects(message.get("tool_calls"))] if message.get("role") == "assistant" else []
-        pending, answered, running = {ident(call.get("id")) for call in calls}, set(), bool(calls)
-    if pending:
-        yield from _unanswered(pending, ("messages", len(found)), [], facts, request)
+        if pending and not (partial and answered):
+            yield _unanswered(pending, (*path, "role"), left, facts, request)
+            broken |= pending.keys()
+        calls = objects(message.get("tool_calls")) if message.get("role") == "assistant" else ()
+        pending = {ident(call.get("id")): (*path, "tool_calls", number) for number, call in calls}
+        answered, running = set(), bool(pending)
+    if pending and not (partial and answered):
+        yield _unanswered(pending, next(iter(pending.values())), left, facts, request)
 
 
-def _unanswered(
-    pending: set[str], path: Path, rest: list[tuple[Path, dict[str, Any]]], facts: Facts, request: Request
-) -> Iterator[Finding]:
-    later = {ident(message.get("tool_call_id")) for _, message in rest if message.get("role") == "tool"}
-    missing = ", ".join(sorted(pending))
+def _answer(name: str, path: Path, pending: Mapping[str, Path], answered: set[str], running: bool) -> Iterator[Finding]:
+    if not running:
+        text = "messages with role tool must be a response to a preceding message with tool_calls"
+        yield "chat.openai.tool.orphan", (*path, "role"), f"invalid parameter: {text}"
+    elif name in answered and name not in pending:
+        yield "chat.openai.tool.duplicate", (*path, "tool_call_id"), f"tool_call_id {shown(name)} was answered already"
+    elif name not in pending:
+        text = f"tool_call_id {shown(name)} not found in tool_calls of previous message"
+        yield "chat.openai.tool.unknown_id", (*path, "tool_call_id"), text
+
+
+def _unanswered(pending: Mapping[str, Path], path: Path, left: Mapping[str, int], facts: Facts, request: Request) -> Finding:
     text = "an assistant message with tool_calls must be followed by tool messages responding to each tool_call_id"
     if facts.dialect == "glm":
         rule = "chat.glm.unanswered"
-    elif facts.dialect == "generic" and str(request.get("model")).startswith("deepseek"):
+    elif facts.dialect == "generic" and "outputs apart" in model_of(request).refuses:
         rule = "chat.generic.deepseek_unanswered"
     else:
-        rule = f"chat.openai.tool.{'interleaved_user' if pending & later else 'unanswered'}"
-    yield rule, (*path, "role"), f"{text}; missing: {missing}"
+        rule = f"chat.openai.tool.{'interleaved_user' if any(left[name] for name in pending) else 'unanswered'}"
+    return rule, path, f"{text}; missing: {shown(', '.join(sorted(pending)))}"
 
 
 def calls(request: Request, _: Facts) -> Iterator[Finding]:
     """The shape of calls in the history."""
     for path, message in messages(request):
-        if "tool_calls" not in message:
-            continue
-        found, where = message["tool_calls"], (*path, "tool_calls")
+        found, where = message.get("tool_calls"), (*path, "tool_calls")
         if found == []:
             yield (
                 "chat.openai.assistant.empty_tool_calls",
@@ -109,10 +110,15 @@ def contents(request: Request, _: Facts) -> Iterator[Finding]:
     """What a message of each role may hold."""
     if not listed(request.get("messages")):
         yield "chat.openai.messages.required", ("messages",), "missing required parameter: messages"
+    for place, message in enumerate(listed(request.get("messages"))):
+        if not isinstance(message, dict):
+            text = f"invalid type for messages[{place}]: expected an object"
+            yield "chat.openai.messages.shape", ("messages", place), text
     for path, message in messages(request):
         role, content, where = message.get("role"), message.get("content"), (*path, "content")
         if role not in ("system", "developer", "user", "assistant", "tool", "function"):
-            yield "chat.openai.messages.role", (*path, "role"), f"invalid value for {label((*path, 'role'))}: {role!r}"
+            text = f"invalid value for {label((*path, 'role'))}: {shown(role)!r}"
+            yield "chat.openai.messages.role", (*path, "role"), text
         elif content is None and role != "assistant":
             yield "chat.openai.messages.null_content", where, f"invalid value for {label(where)}: expected a string, got null"
         elif content is None and not any(message.get(key) for key in ("tool_calls", "refusal", "function_call", "audio")):
@@ -126,25 +132,11 @@ def contents(request: Request, _: Facts) -> Iterator[Finding]:
                 (*path, "tool_call_id"),
                 f"missing required parameter: {label((*path, 'tool_call_id'))}",
             )
-        yield from _parts(where, role, content)
 
 
-def _parts(path: Path, role: Any, content: Any) -> Iterator[Finding]:
-    for number, part in objects(content):
-        kind = part.get("type")
-        if role == "tool" and kind != "text":
-            yield "chat.openai.tool.content_parts", (*path, number), f"invalid {label(path)}: tool messages take text only"
-        elif role == "user" and kind not in USER_PARTS:
-            text = f"invalid {label((*path, number))}: content part {kind!r} is not one of {', '.join(USER_PARTS)}"
-            yield "chat.openai.messages.part", (*path, number), text
-        elif role == "assistant" and kind not in ("text", "refusal"):
-            text = f"invalid {label((*path, number))}: content part {kind!r} is not one of text, refusal"
-            yield "chat.openai.messages.part", (*path, number), text
-
-
-def mistral_ids(request: Request, facts: Facts) -> Iterator[Finding]:
-    """Mistral takes call ids of nine letters and digits only."""
-    if facts.dialect != "generic" or not MISTRAL.match(str(request.get("model"))):
+def mistral_ids(request: Request, _: Facts) -> Iterator[Finding]:
+    """Mistral's models of 2024 take call ids of nine letters and digits only."""
+    if "long call ids" not in model_of(request).refuses:
         return
     for path, message in messages(request):
         for number, call in objects(message.get("tool_calls")):

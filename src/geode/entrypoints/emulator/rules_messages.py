@@ -4,15 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Any, Final, TypeAlias
 
-from geode.entrypoints.emulator.models import claude
-from geode.entrypoints.emulator.rule import Facts, Finding, Path, Request, fits, ident, listed, mapped, objects
+from geode.entrypoints.emulator.bound import prefixes
+from geode.entrypoints.emulator.models import model_of
+from geode.entrypoints.emulator.rule import Facts, Finding, Path, Request, fits, ident, listed, mapped, objects, shown
 
 ID_PATTERN: Final = r"[A-Za-z0-9_-]+"
 NAME_PATTERN: Final = r"[A-Za-z0-9_-]{1,128}"
-IMAGE_TYPES: Final = ("image/jpeg", "image/png", "image/gif", "image/webp")
 THINKING: Final = ("thinking", "redacted_thinking")
+PLAIN: Final = ("text", *THINKING)
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,11 +27,14 @@ class Turn:
         return ((path, block) for path, block in self.blocks if block.get("type") == kind)
 
 
-def turns(request: Request) -> list[Turn]:
+Conversation: TypeAlias = list[Turn]
+
+
+def turns(request: Request) -> Conversation:
     """The conversation with neighbours merged and plain strings as text blocks."""
-    found: list[Turn] = []
+    found: Conversation = []
     for place, message in objects(request.get("messages")):
-        role = str(message.get("role"))
+        role = ident(message.get("role"))
         if not found or found[-1].role != role:
             found.append(Turn(role, []))
         path: Path = ("messages", place, "content")
@@ -41,9 +45,24 @@ def turns(request: Request) -> list[Turn]:
     return found
 
 
-def pairing(request: Request, _: Facts) -> Iterator[Finding]:
+def shapes(request: Request, _: Facts) -> Iterator[Finding]:
+    """Messages are objects whose content is a text or a list of blocks."""
+    for place, message in enumerate(listed(request.get("messages"))):
+        content = mapped(message).get("content")
+        blocks = listed(content)
+        if not isinstance(message, dict) or not (content is None or isinstance(content, str | list)):
+            text = f"messages.{place}: Input does not match the expected shape."
+            yield "messages.anthropic.messages.shape", ("messages", place), text
+        for number, block in enumerate(blocks):
+            if not isinstance(block, dict):
+                text = f"messages.{place}.content.{number}: Input does not match the expected shape."
+                yield "messages.anthropic.messages.shape", ("messages", place, "content", number), text
+
+
+def pairing(conversation: Conversation, request: Request, _: Facts) -> Iterator[Finding]:
     """Calls and results of neighbouring turns, one to one."""
-    conversation = turns(request)
+    if model_of(request).loose_pairing:
+        return
     earlier: set[str] = set()
     for number, turn in enumerate(conversation):
         before = conversation[number - 1] if number else None
@@ -68,9 +87,13 @@ def _answered(turn: Turn, after: Turn | None) -> Iterator[Finding]:
     for path, block in turn.of("tool_use"):
         name = ident(block.get("id"))
         if name in seen:
-            yield "messages.anthropic.tool_use.duplicate_id", (*path, "id"), f"tool_use ids must be unique; {name} occurs twice"
+            yield (
+                "messages.anthropic.tool_use.duplicate_id",
+                (*path, "id"),
+                f"tool_use ids must be unique; {shown(name)} occurs twice",
+            )
         elif name not in results:
-            text = f"{'.'.join(map(str, path[:2]))}: tool_use ids without tool_result blocks immediately after: {name}"
+            text = f"{'.'.join(map(str, path[:2]))}: tool_use ids without tool_result blocks immediately after: {shown(name)}"
             yield "messages.anthropic.tool_use.unanswered", path, text
         seen.add(name)
 
@@ -89,10 +112,10 @@ def _belonging(turn: Turn, expected: set[str], earlier: set[str]) -> Iterator[Fi
             yield (
                 f"messages.anthropic.tool_result.{kind}",
                 path,
-                f"{place}: unexpected tool_use_id in tool_result blocks: {name}",
+                f"{place}: unexpected tool_use_id in tool_result blocks: {shown(name)}",
             )
         elif name in seen:
-            text = f"{place}: more than one tool_result for id {name}; each tool_use takes a single result"
+            text = f"{place}: more than one tool_result for id {shown(name)}; each tool_use takes a single result"
             yield "messages.anthropic.tool_result.duplicate", path, text
         if other:
             yield (
@@ -103,7 +126,7 @@ def _belonging(turn: Turn, expected: set[str], earlier: set[str]) -> Iterator[Fi
         seen.add(name)
 
 
-def texts(request: Request, _: Facts) -> Iterator[Finding]:
+def texts(conversation: Conversation, request: Request, _: Facts) -> Iterator[Finding]:
     """Empty contents, empty texts, and texts of nothing but whitespace."""
     messages = listed(request.get("messages"))
     for place, message in objects(messages):
@@ -115,14 +138,15 @@ def texts(request: Request, _: Facts) -> Iterator[Finding]:
                 ("messages", place, "content"),
                 f"messages.{place}: content must not be empty",
             )
-    named = [(("system", place), block) for place, block in objects(request.get("system"))]
-    for path, block in [*(one for turn in turns(request) for one in turn.blocks), *named]:
+    named = [("system", ("system", place), block) for place, block in objects(request.get("system"))]
+    for role, path, block in [*((turn.role, *one) for turn in conversation for one in turn.blocks), *named]:
         text = block.get("text")
         if block.get("type") != "text" or not isinstance(text, str):
             continue
         if text == "" and isinstance(path[-1], int):
             yield "messages.anthropic.text.empty", (*path, "text"), "messages: text content blocks must be non-empty"
-        elif text and not text.strip():
+        elif text and role != "assistant" and not text.strip():
+            # Blanks that the model itself wrote were recorded to be taken back.
             yield (
                 "messages.anthropic.text.whitespace_only",
                 path,
@@ -130,14 +154,17 @@ def texts(request: Request, _: Facts) -> Iterator[Finding]:
             )
 
 
-def calls(request: Request, _: Facts) -> Iterator[Finding]:
-    """The shape of tool_use and tool_result blocks."""
-    for turn in turns(request):
+def calls(conversation: Conversation, __: Request, _: Facts) -> Iterator[Finding]:
+    """The shape of tool_use blocks."""
+    for turn in conversation:
         for path, block in turn.of("tool_use"):
             place = ".".join(map(str, path))
             if not fits(ID_PATTERN, block.get("id")):
                 yield "messages.anthropic.tool_use.id_pattern", (*path, "id"), f"{place}.id: must match ^[a-zA-Z0-9_-]+$"
-            if not fits(NAME_PATTERN, block.get("name")):
+            if not isinstance(block.get("name"), str) or not block["name"]:
+                text = f"{place}.name: String should have at least 1 character"
+                yield "messages.anthropic.tool_use.name_missing", (*path, "name"), text
+            elif not fits(NAME_PATTERN, block["name"]):
                 yield (
                     "messages.anthropic.tool_use.name_pattern",
                     (*path, "name"),
@@ -145,49 +172,20 @@ def calls(request: Request, _: Facts) -> Iterator[Finding]:
                 )
             if not isinstance(block.get("input"), dict):
                 yield "messages.anthropic.tool_use.input_type", (*path, "input"), f"{place}.input: must be an object"
-        for path, block in turn.of("tool_result"):
-            yield from _result(path, block)
 
 
-def _result(path: Path, block: dict[str, Any]) -> Iterator[Finding]:
-    place = ".".join(map(str, path))
-    content = block.get("content")
-    if content is not None and not isinstance(content, str | list):
-        yield "messages.anthropic.tool_result.content_type", (*path, "content"), f"{place}.content: must be a string or a list"
-    for number, part in objects(content):
-        if block.get("is_error") is True and part.get("type") != "text":
-            text = f"{place}: all content must be of type text if is_error is true"
-            yield "messages.anthropic.tool_result.is_error_non_text", (*path, "content", number), text
-        yield from _image((*path, "content", number), part)
-
-
-def images(request: Request, _: Facts) -> Iterator[Finding]:
-    """Media types of images outside results."""
-    for turn in turns(request):
-        for path, block in turn.blocks:
-            yield from _image(path, block)
-
-
-def _image(path: Path, block: dict[str, Any]) -> Iterator[Finding]:
-    source = mapped(block.get("source"))
-    if block.get("type") == "image" and source.get("type") == "base64" and source.get("media_type") not in IMAGE_TYPES:
-        text = f"{'.'.join(map(str, path))}: image media type {source.get('media_type')} is not supported"
-        yield "messages.anthropic.image.media_type", (*path, "source", "media_type"), text
-
-
-def roles(request: Request, facts: Facts) -> Iterator[Finding]:
-    """Who may speak where: roles, system messages, and the last word."""
-    conversation = turns(request)
-    family, version = claude(request.get("model"))
+def roles(conversation: Conversation, request: Request, _: Facts) -> Iterator[Finding]:
+    """Who may speak where: roles, and system messages between the turns."""
+    model = model_of(request)
     if not listed(request.get("messages")):
         yield "messages.anthropic.messages.required", ("messages",), "messages: at least one message is required"
     for number, turn in enumerate(conversation):
         place = turn.blocks[0][0][:2] if turn.blocks else ("messages",)
         if turn.role == "system":
-            if not (family == "opus" and version >= (4, 8)):
+            if "system message" in model.refuses:
                 text = "messages: role 'system' is not supported on this model"
                 yield "messages.anthropic.messages.system_role_old_model", place, text
-            elif number == 0 or conversation[number - 1].role != "user":
+            elif number and next(conversation[number - 1].of("tool_use"), None):
                 yield (
                     "messages.anthropic.messages.system_role_position",
                     place,
@@ -197,18 +195,21 @@ def roles(request: Request, facts: Facts) -> Iterator[Finding]:
             yield (
                 "messages.anthropic.messages.role",
                 place,
-                f"messages: unexpected role {turn.role!r}; allowed: user, assistant",
+                f"messages: unexpected role {shown(turn.role)!r}; allowed: user, assistant",
             )
-    if conversation and conversation[-1].role == "assistant":
-        yield from _last_word(conversation[-1], version, facts)
 
 
-def _last_word(turn: Turn, version: tuple[int, int], facts: Facts) -> Iterator[Finding]:
-    text = "".join(str(block.get("text", "")) for _, block in turn.of("text"))
-    if text in facts.paused or next(turn.of("server_tool_use"), None):
-        return  # a paused turn is continued by sending it back as it is
+def last_word(conversation: Conversation, request: Request, facts: Facts) -> Iterator[Finding]:
+    """A conversation that ends with the assistant's own text, which it shall go on with."""
+    if not conversation or conversation[-1].role != "assistant":
+        return
+    turn = conversation[-1]
+    text = "".join(ident(block.get("text", "")) for _, block in turn.of("text"))
+    # A paused turn is continued by sending it back as it is; only the server's own blocks show it.
+    if text in facts.paused or any(block.get("type") not in PLAIN for _, block in turn.blocks):
+        return
     path = turn.blocks[-1][0] if turn.blocks else ("messages",)
-    if version >= (4, 6):
+    if "prefill" in model_of(request).refuses:
         message = "This model does not support assistant message prefill; the conversation must end with a user message"
         yield "messages.anthropic.assistant.prefill_unsupported", path, message
     elif text != text.rstrip():
@@ -216,10 +217,9 @@ def _last_word(turn: Turn, version: tuple[int, int], facts: Facts) -> Iterator[F
         yield "messages.anthropic.assistant.trailing_whitespace", path, message
 
 
-def thinking_blocks(request: Request, facts: Facts) -> Iterator[Finding]:
+def thinking_blocks(conversation: Conversation, request: Request, facts: Facts) -> Iterator[Finding]:
     """Thinking in the history: shape, signature, place."""
     manual = mapped(request.get("thinking")).get("type") == "enabled"
-    conversation = turns(request)
     for number, turn in enumerate(conversation):
         for path, block in turn.of("thinking"):
             if not isinstance(block.get("thinking"), str) or not isinstance(block.get("signature"), str):
@@ -232,22 +232,48 @@ def thinking_blocks(request: Request, facts: Facts) -> Iterator[Finding]:
         if manual and running and turn.role == "assistant" and turn.blocks:
             path, first = turn.blocks[0]
             if first.get("type") not in THINKING:
-                text = f"{'.'.join(map(str, path))}.type: expected thinking or redacted_thinking, found {first.get('type')}"
+                text = (
+                    f"{'.'.join(map(str, path))}.type: expected thinking or redacted_thinking, found {shown(first.get('type'))}"
+                )
                 yield "messages.anthropic.thinking.missing_in_tool_turn", path, text
 
 
-def server_tools(request: Request, _: Facts) -> Iterator[Finding]:
-    """A server tool's use and its result stay together in one assistant turn."""
+def bound_thinking(request: Request, facts: Facts) -> Iterator[Finding]:
+    """Thinking of a model that binds it goes back behind what it was made after, unchanged, or not at all."""
+    binding = mapped(mapped(request.get("thinking")).get("block_binding"))
+    if facts.prefixes is None or "changed prefix" not in model_of(request).refuses:
+        return
+    if binding.get("prefix_mismatch_behavior") == "drop_block":
+        return
+    before = list(prefixes(request))
+    for place, message in objects(request.get("messages")):
+        for number, block in objects(message.get("content")):
+            known = facts.prefixes.get(ident(block.get("signature"))) if block.get("type") == "thinking" else None
+            if known is not None and before[place] not in known:
+                text = f"messages.{place}.content.{number}: thinking block does not match the conversation before it"
+                yield "messages.anthropic.thinking.prefix_changed", ("messages", place, "content", number), text
+
+
+def server_tools(conversation: Conversation, __: Request, _: Facts) -> Iterator[Finding]:
+    """A server tool's use and its result stay together in one assistant turn.
+
+    Recorded: beside a call of the client's own, the server's may still be running. Results are
+    counted, not named, for they too were recorded with other ids.
+    """
+    for turn in conversation[:-1]:
+        used = list(turn.of("server_tool_use"))
+        answered = sum(1 for _, block in turn.blocks if ident(block.get("type")).endswith("_tool_result"))
+        if len(used) > answered and next(turn.of("tool_use"), None) is None:
+            path, block = used[answered]
+            text = f"tool use with id {shown(block.get('id'))} found without a corresponding tool result block"
+            yield "messages.anthropic.server_tool.pairing", path, f"{'.'.join(map(str, path[:2]))}: {text}"
+
+
+def by_turns(request: Request, facts: Facts) -> Iterator[Finding]:
+    """Everything that is judged by turns; they are made once."""
     conversation = turns(request)
-    for number, turn in enumerate(conversation):
-        answered = {
-            ident(block.get("tool_use_id")) for _, block in turn.blocks if str(block.get("type")).endswith("_tool_result")
-        }
-        last = number == len(conversation) - 1
-        for path, block in turn.of("server_tool_use"):
-            if ident(block.get("id")) not in answered and not last:
-                text = f"{block.get('name')} tool use with id {block.get('id')} found without a corresponding tool result block"
-                yield "messages.anthropic.server_tool.pairing", path, f"{'.'.join(map(str, path[:2]))}: {text}"
+    for judge in (roles, pairing, texts, calls, last_word, thinking_blocks, server_tools):
+        yield from judge(conversation, request, facts)
 
 
-CHECKS: Final = (roles, pairing, texts, calls, images, thinking_blocks, server_tools)
+CHECKS: Final = (shapes, by_turns, bound_thinking)

@@ -16,17 +16,18 @@ from starlette.routing import Route
 
 from geode.domain.script import Drops, Fails, Hangs, Malformed, Reply, Said, Script, Step, Thought
 from geode.entrypoints.emulator import errors, render_chat, render_messages, render_responses, sse
+from geode.entrypoints.emulator.bound import prefixes
 from geode.entrypoints.emulator.broken import Cut, Hang
 from geode.entrypoints.emulator.conversation import rounds
 from geode.entrypoints.emulator.playback import ByConversation, OnMissing, Playback
 from geode.entrypoints.emulator.render import DEFAULT_DIALECT, DIALECTS, Dialect, Exchange, Json, Protocol, ScriptError
 from geode.entrypoints.emulator.rule import Violation
 from geode.entrypoints.emulator.rules import check
+from geode.entrypoints.emulator.rules_http import credentials, no_object, parsed
 
 _ENDPOINTS: Final[Mapping[str, Protocol]] = {"/messages": "messages", "/responses": "responses", "/chat/completions": "chat"}
 # With `/v1` and without, and nowhere else: a wrong base address has to be noticed.
 ENDPOINTS: Final[Mapping[str, Protocol]] = {f"{base}{path}": wire for base in ("/v1", "") for path, wire in _ENDPOINTS.items()}
-MESSAGES_BODY_LIMIT: Final = 32 * 1024 * 1024
 # A script that ran out, or cannot be played on a wire, is a mistake of the test: repeating cannot help.
 NO_RETRY: Final = {"x-should-retry": "false"}
 
@@ -56,7 +57,8 @@ class Emulator:
     the step is read out of the request's own history instead (see `Playback`). `on_missing="restart"`
     starts the script over after its last step; by default such a request is answered with a 500 that
     says so. `refuse=False` records violations and answers all the same. `api_key` refuses every
-    other key; `check_signatures` refuses thinking and reasoning that this script did not issue.
+    other key, `models` every other name of a model; `check_signatures` refuses thinking and reasoning
+    that this script did not issue.
     """
 
     def __init__(
@@ -70,17 +72,20 @@ class Emulator:
         refuse: bool = True,
         api_key: str | None = None,
         check_signatures: bool = False,
+        models: frozenset[str] | None = None,
     ) -> None:
         self.script: Script = tuple(script)
         self.dialect: Dialect | None = dialect
         self.event_delay_seconds = event_delay_seconds
         self.refuse = refuse
         self.api_key = api_key
+        self.models = models
         self.received: list[Received] = []
         self.playback = Playback(self.script, on_missing, by_conversation)
         self.signatures = _signatures(self.script) if check_signatures else None
         # The id of each response that can be continued -> how many replies its conversation holds.
         self.stored: dict[str, int] = {}
+        self.prefixes: dict[str, set[str]] = {}
         self.reasoned: set[str] = set()
         self.paused = _paused_texts(self.script)
 
@@ -128,32 +133,25 @@ class Emulator:
         return _json(errors.envelope("chat", self.dialect or "openai", 404, text), 404, {})
 
     def _judge(self, protocol: Protocol, dialect: Dialect, http: Request, raw: bytes) -> tuple[Json, tuple[Violation, ...]]:
-        try:
-            request = json.loads(raw)
-        except ValueError:
-            request = None
-        if not isinstance(request, dict):
-            return {}, (Violation("http.body", "", "The body of the request is not a JSON object."),)
-        if not self._known_key(http):
-            return request, (Violation("http.auth", "", "The API key is invalid.", 401, None),)
-        if protocol == "messages" and len(raw) > MESSAGES_BODY_LIMIT:
-            return request, (Violation("messages.anthropic.size.413", "", "Request exceeds the maximum size", 413, None),)
-        version = http.headers.get("anthropic-version", "")
+        request = parsed(raw)
+        if request is None:
+            return {}, (no_object(),)
+        refused = credentials(protocol, dialect, http.headers, self.api_key)
+        if refused is not None:
+            return request, (refused,)
         return request, check(
             protocol,
             request,
             dialect,
-            version=version,
+            version=http.headers.get("anthropic-version", ""),
             signatures=self.signatures,
+            prefixes={signature: frozenset(found) for signature, found in self.prefixes.items()},
             responses=frozenset(self.stored),
             paused=self.paused,
             reasoned=frozenset(self.reasoned),
+            models=self.models,
+            size=len(raw),
         )
-
-    def _known_key(self, http: Request) -> bool:
-        if self.api_key is None:
-            return True
-        return self.api_key in (http.headers.get("x-api-key"), http.headers.get("authorization", "").removeprefix("Bearer "))
 
     def _play(self, step: Step | None, exchange: Exchange, request_id: str, ids: dict[str, str]) -> Response:
         match step:
@@ -179,6 +177,8 @@ class Emulator:
     def _reply(self, reply: Reply, exchange: Exchange, ids: dict[str, str]) -> Response:
         if exchange.protocol == "responses":
             self._remember(render_responses.whole(reply, exchange), exchange.round + 1)
+        if exchange.protocol == "messages":
+            self._bind(reply, exchange.request)
         if not exchange.streamed:
             return _json(_whole(reply, exchange), 200, ids)
         return self._stream(sse.frames(exchange.protocol, exchange.dialect, _events(reply, exchange)), ids)
@@ -193,6 +193,13 @@ class Emulator:
             self.stored[response["id"]] = replies
         if any(item["type"] == "reasoning" for item in response["output"]):
             self.reasoned |= {item["id"] for item in response["output"] if item["type"] == "function_call"}
+
+    def _bind(self, reply: Reply, request: Mapping[str, Any]) -> None:
+        thoughts = [item.signature for item in reply.items if isinstance(item, Thought)]
+        if thoughts:
+            *_, behind = prefixes(request)
+            for signature in thoughts:
+                self.prefixes.setdefault(signature, set()).add(behind)
 
     def _stream(self, frames: Sequence[bytes], ids: dict[str, str]) -> Response:
         async def paced() -> AsyncIterator[bytes]:
@@ -262,7 +269,8 @@ def _paused_texts(script: Script) -> frozenset[str]:
 
 
 def _json(body: Json, status: int, headers: Mapping[str, str]) -> Response:
-    return Response(json.dumps(body, ensure_ascii=False).encode(), status, headers, "application/json")
+    # A lone surrogate of the request, quoted in the answer, has no bytes of its own.
+    return Response(json.dumps(body, ensure_ascii=False).encode(errors="replace"), status, headers, "application/json")
 
 
 def _failed(failure: Fails, exchange: Exchange, request_id: str, ids: dict[str, str]) -> Response:
