@@ -227,11 +227,10 @@ async def never(context: ToolContext[Any], arguments: str) -> str:
 
 ASKED = {"role": "user", "content": "The weather?"}
 EMPTY = FunctionTool("", "Nothing.", {"type": "object", "properties": {}, "required": [], "additionalProperties": False}, never)
-# The rules of Responses know nothing of a call without a name.
 CASES: dict[str, tuple[tuple[str, ...], list[Any], list[Any], str]] = {
     "dropped result": (WIRES, [ASKED, call("weather", "call_a"), call("weather", "call_b"), output("call_a")], TOOLS, "call_b"),
     "orphan result": (WIRES, [ASKED, output("call_a")], TOOLS, "call_a|role tool must be a response to"),
-    "call without a name": (("chat",), [ASKED, call("", "call_a"), output("call_a")], TOOLS, "name"),
+    "call without a name": (WIRES, [ASKED, call("", "call_a"), output("call_a")], TOOLS, "name"),
     "tool without a name": (WIRES, [ASKED], [EMPTY], "name"),
 }
 

@@ -254,11 +254,10 @@ MISSING, NAME = re.compile("call_b"), re.compile("name")
 ORPHANED = re.compile("call_a|role tool must be a response to")
 
 
-# The rules of Responses know nothing of a call without a name.
 CASES = {
     "dropped result": (WIRES, DROPPED, TOOL, MISSING),
     "orphan result": (WIRES, ORPHAN, TOOL, ORPHANED),
-    "call without a name": (("messages", "chat"), NAMELESS, TOOL, NAME),
+    "call without a name": (WIRES, NAMELESS, TOOL, NAME),
     "tool without a name": (WIRES, [ASKED], EMPTY, NAME),
 }
 

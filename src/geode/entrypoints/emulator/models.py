@@ -45,16 +45,14 @@ Trait: TypeAlias = Literal[
 class Model:
     """One row: what is refused, the efforts that are taken (None: unknown), and the window in tokens.
 
-    `strict_window` says that the answer has to fit into the window too; `loose_pairing` is a server that
-    was recorded to take results that answer nothing, `partial_answers` one that took a round with some
-    of its results.
+    `strict_window` says that the answer has to fit into the window too; `partial_answers` is a server that
+    was recorded to take a round with some of its results.
     """
 
     refuses: frozenset[Trait] = frozenset()
     efforts: tuple[str, ...] | None = None
     window: int | None = None
     strict_window: bool = False
-    loose_pairing: bool = False
     partial_answers: bool = False
 
 
@@ -87,9 +85,8 @@ def _rows() -> Iterator[tuple[str, Model]]:
 
     small: dict[str, Any] = {"window": 200_000}
     wide: dict[str, Any] = {"window": 1_050_000}
-    yield from row("claude-3-opus", _CLAUDE_3, **small, efforts=(), strict_window=True, loose_pairing=True)
     yield from row(
-        "claude-3-haiku claude-3-sonnet claude-3-5-haiku claude-3-5-sonnet claude-3-7-sonnet",
+        "claude-3-opus claude-3-haiku claude-3-sonnet claude-3-5-haiku claude-3-5-sonnet claude-3-7-sonnet",
         _CLAUDE_3,
         **small,
         efforts=(),

@@ -59,10 +59,8 @@ def shapes(request: Request, _: Facts) -> Iterator[Finding]:
                 yield "messages.anthropic.messages.shape", ("messages", place, "content", number), text
 
 
-def pairing(conversation: Conversation, request: Request, _: Facts) -> Iterator[Finding]:
+def pairing(conversation: Conversation, _: Request, __: Facts) -> Iterator[Finding]:
     """Calls and results of neighbouring turns, one to one."""
-    if model_of(request).loose_pairing:
-        return
     earlier: set[str] = set()
     for number, turn in enumerate(conversation):
         before = conversation[number - 1] if number else None
@@ -220,7 +218,7 @@ def last_word(conversation: Conversation, request: Request, facts: Facts) -> Ite
 def thinking_blocks(conversation: Conversation, request: Request, facts: Facts) -> Iterator[Finding]:
     """Thinking in the history: shape, signature, place."""
     manual = mapped(request.get("thinking")).get("type") == "enabled"
-    for number, turn in enumerate(conversation):
+    for _number, turn in enumerate(conversation):
         for path, block in turn.of("thinking"):
             if not isinstance(block.get("thinking"), str) or not isinstance(block.get("signature"), str):
                 text = f"{'.'.join(map(str, path))}: a thinking block needs thinking and signature"
@@ -228,14 +226,23 @@ def thinking_blocks(conversation: Conversation, request: Request, facts: Facts) 
             elif facts.signatures is not None and block["signature"] not in facts.signatures:
                 text = f"{'.'.join(map(str, path))}: invalid signature in thinking block"
                 yield "messages.anthropic.thinking.signature_invalid", (*path, "signature"), text
-        running = number == len(conversation) - 2 and next(conversation[-1].of("tool_result"), None) is not None
-        if manual and running and turn.role == "assistant" and turn.blocks:
-            path, first = turn.blocks[0]
-            if first.get("type") not in THINKING:
-                text = (
-                    f"{'.'.join(map(str, path))}.type: expected thinking or redacted_thinking, found {shown(first.get('type'))}"
-                )
-                yield "messages.anthropic.thinking.missing_in_tool_turn", path, text
+    begun = _begun(conversation)
+    if manual and begun is not None and begun.blocks:
+        path, first = begun.blocks[0]
+        if first.get("type") not in THINKING:
+            text = f"{'.'.join(map(str, path))}.type: expected thinking or redacted_thinking, found {shown(first.get('type'))}"
+            yield "messages.anthropic.thinking.missing_in_tool_turn", path, text
+
+
+def _begun(conversation: Conversation) -> Turn | None:
+    """The first reply of the tool loop that goes on: it begins with thinking, those after results need not."""
+    if not conversation or next(conversation[-1].of("tool_result"), None) is None:
+        return None
+    asked = [
+        number for number, turn in enumerate(conversation) if turn.role == "user" and next(turn.of("tool_result"), None) is None
+    ]
+    first = asked[-1] + 1 if asked else 0
+    return next((turn for turn in conversation[first:] if turn.role == "assistant"), None)
 
 
 def bound_thinking(request: Request, facts: Facts) -> Iterator[Finding]:

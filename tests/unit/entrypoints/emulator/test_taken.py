@@ -202,10 +202,19 @@ TAKEN: dict[str, tuple[Protocol, Dialect, dict[str, Any]]] = {
         "generic",
         chat(GO, asking(tool_call("c1"), tool_call("c2")), tool("c1"), model="qwen3:latest"),
     ),
-    "results that answer nothing, on one old model": (
+    "a tool loop that was thought about at its beginning": (
         "messages",
         "anthropic",
-        messages(GO, assistant(tool_use("t1")), user(tool_result("t9")), model="claude-3-opus-20240229"),
+        messages(
+            GO,
+            assistant({"type": "thinking", "thinking": "Hm.", "signature": "s"}, tool_use("t1")),
+            user(tool_result("t1")),
+            assistant(tool_use("t2")),
+            user(tool_result("t2")),
+            model="claude-sonnet-4-5",
+            max_tokens=4096,
+            thinking={"type": "enabled", "budget_tokens": 1024},
+        ),
     ),
     "strict functions with a default": (
         "responses",
