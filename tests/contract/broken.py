@@ -28,7 +28,6 @@ from geode.ports import (
     AdapterCallResult,
     AssistantTurn,
     CallFailure,
-    Capabilities,
     Emit,
     ModelAdapter,
     Opaque,
@@ -173,7 +172,13 @@ class DeclaresTooMuch(Acme):
 
 
 class DeclaresTooLittle(Acme):
-    capabilities = Capabilities(choices=frozenset({"auto", "none"}), temperature=False)
+    capabilities = replace(Acme.capabilities, choices=frozenset({"auto", "none"}), temperature=False)
+
+
+class DeclaresUnsent(Acme):
+    """It says that it takes a PDF, and leaves it out."""
+
+    capabilities = replace(Acme.capabilities, media=frozenset({"image", "pdf"}))
 
 
 class RetriesItself(Acme):
@@ -318,11 +323,12 @@ BROKEN: Final[Mapping[str, Broken]] = {
     "DeclaresTooMuch": _broken(_harness(DeclaresTooMuch), "a_choice_is_sent_or_refused_here", "a_kind_of_choice"),
     "DeclaresTooLittle": _broken(_harness(DeclaresTooLittle), "a_kind_of_choice", "a_setting"),
     "HarnessDeclaresOther": _broken(
-        _harness(Acme, capabilities=Capabilities(effort=False)),
+        _harness(Acme, capabilities=replace(Acme.capabilities, effort=False)),
         "the_harness_declares_what_the_adapter_declares",
         "a_setting",
         "a_setting_is_sent_or_refused_and_never_dropped",
     ),
+    "DeclaresUnsent": _broken(_harness(DeclaresUnsent), "a_form_of_media"),
     "RetriesItself": _broken(_harness(RetriesItself), *_ONE_ATTEMPT),
     "CancellationSwallowed": _broken(_harness(CancellationSwallowed), *_CANCELLED),
     "LeaksErrors": _broken(_harness(LeaksErrors), "a_cut_connection_is_a_failure", "silence_is_a_timeout"),

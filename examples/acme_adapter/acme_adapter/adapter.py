@@ -31,7 +31,7 @@ class Acme:
     """One key at one server. The client is its owner's: it is used, and never closed."""
 
     name = "acme-payg"
-    capabilities = Capabilities(images="in_result")
+    capabilities = Capabilities(media=frozenset({"image"}), images="in_result")
 
     def __init__(self, http: httpx2.AsyncClient, key: str = "") -> None:
         self.http, self.key = http, key

@@ -55,7 +55,7 @@ def rows(turn: Turn, owner: Owner) -> Iterator[Json]:
             return
         case _:
             for result in turn.results:
-                pictures = [image.base64 for image in result.images]
+                pictures = [part.base64 for part in result.media if isinstance(part, Image)]
                 yield {"who": "tool", "id": result.call_id, "say": result.text, "failed": result.is_error, "pictures": pictures}
     for hint in turn.hints:
         yield {"who": "human", "say": hint.text}

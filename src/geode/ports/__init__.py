@@ -24,6 +24,7 @@ from geode.domain.failures import CallFailure, RetryHint
 from geode.domain.reply import AdapterCallResult, Stop, Usage
 from geode.domain.request import AdapterCallRequest, Capabilities, Limits
 from geode.domain.retry import read_retry_hint
+from geode.domain.thinking import AdaptiveThinking, ThinkingBudget
 from geode.domain.tools import ToolSpec
 from geode.domain.turns import AssistantTurn, Hint, ToolResultsTurn, Turn, UserTurn
 from geode.domain.wire_names import sent_name
@@ -39,6 +40,7 @@ from geode.ports.tools import Tool
 __all__ = [
     "AdapterCallRequest",
     "AdapterCallResult",
+    "AdaptiveThinking",
     "Approver",
     "AssistantTurn",
     "Auto",
@@ -72,6 +74,7 @@ __all__ = [
     "Stop",
     "Text",
     "TextPart",
+    "ThinkingBudget",
     "ThinkingPart",
     "Tool",
     "ToolChoice",

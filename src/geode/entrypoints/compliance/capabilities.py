@@ -8,19 +8,33 @@ from typing import Any, Final
 
 import pytest
 
-from geode.domain.content import Opaque, Owner
+from geode.domain.content import Document, DocumentUrl, ImageUrl, Media, MediaKind, Opaque, Owner
 from geode.domain.conversation import Conversation
 from geode.domain.loop.outcome import Answered, Failed
+from geode.domain.models import ThinkingKind
+from geode.domain.request import Limits
 from geode.domain.script import says
+from geode.domain.thinking import AdaptiveThinking, Thinking, ThinkingBudget
 from geode.domain.turns import AssistantTurn
-from geode.entrypoints.compliance import specification
+from geode.entrypoints.compliance import specification, view
 from geode.entrypoints.compliance.contract import SendingContract
-from geode.entrypoints.compliance.histories import album
+from geode.entrypoints.compliance.histories import PNG, album, user
 from geode.entrypoints.compliance.playing import Playing, reply_of, visible
 from geode.entrypoints.compliance.replay import images
 from geode.entrypoints.compliance.streaming import LONG
 from geode.ports.model import Delta
 
+# Each form of media with what stands for it in a request: its bytes as base64, its text, or its address.
+_PDF: Final = Document("application/pdf", b"%PDF-1.4 geode", "paper.pdf")
+_NOTE: Final = Document("text/plain", "a note – in ümlauts".encode(), "note.txt")
+FORMS: Final[Mapping[MediaKind, tuple[Media, tuple[str, ...]]]] = {
+    "image": (PNG, (PNG.base64,)),
+    "image_url": (ImageUrl("https://example.org/a.png"), ("https://example.org/a.png",)),
+    "pdf": (_PDF, (_PDF.base64,)),
+    "text": (_NOTE, (_NOTE.base64, _NOTE.text)),
+    "document_url": (DocumentUrl("https://example.org/a.pdf"), ("https://example.org/a.pdf",)),
+}
+THINKING: Final[Mapping[ThinkingKind, Thinking]] = {"adaptive": AdaptiveThinking(), "budget": ThinkingBudget(2048)}
 SETTINGS: Final[Mapping[str, Any]] = {"temperature": 0.375, "effort": "high"}
 
 
@@ -84,6 +98,30 @@ class CapabilityContract(SendingContract):
             found = [image for leaf in leaves(body) if isinstance(leaf, str) for image in shown if image.base64 in leaf]
             assert found == (shown if self.able.images != "none" else [])
         assert playing.count == 1 or self.able.images == "none"
+
+    @pytest.mark.parametrize("kind", FORMS)
+    async def test_a_form_of_media(self, kind: MediaKind) -> None:
+        """A declared form is shown to the model; one that is not is refused here, and never left out in silence."""
+        part, marks = FORMS[kind]
+        prompt = Conversation((user("look", part),))
+        async with self.playing(says("ok")) as playing:
+            outcome = await playing.run(prompt="and?", tools=[], conversation=prompt)
+
+        if kind not in self.able.media:
+            assert isinstance(outcome, Failed), f"an unexpected success: {kind} is not declared, and it was sent"
+            assert playing.count == 0
+            return
+        assert isinstance(outcome, Answered), outcome
+        (sent,) = playing.bodies()
+        texts = view.strings(self.made.read(sent))
+        assert any(mark in text for mark in marks for text in texts), f"{kind} is declared, and was not sent"
+
+    @pytest.mark.parametrize("kind", THINKING)
+    async def test_a_kind_of_thinking(self, kind: ThinkingKind) -> None:
+        declared = kind in self.able.thinking
+        limits = Limits(4096, 5.0, 5.0)
+        plain, given = await self._bodies({"limits": limits}, {"limits": limits, "thinking": THINKING[kind]})
+        assert (given not in (None, plain)) == declared
 
     async def test_thinking_goes_back_to_who_thought(self) -> None:
         async with self.playing(specification.REPLIES["thought and text"], says("ok")) as playing:
