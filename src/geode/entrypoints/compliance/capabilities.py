@@ -11,7 +11,7 @@ import pytest
 from geode.domain.content import Document, DocumentUrl, ImageUrl, Media, MediaKind, Opaque, Owner
 from geode.domain.conversation import Conversation
 from geode.domain.loop.outcome import Answered, Failed
-from geode.domain.models import ThinkingKind
+from geode.domain.models import ThinkingKind, row_of
 from geode.domain.request import Limits
 from geode.domain.script import says
 from geode.domain.thinking import AdaptiveThinking, Thinking, ThinkingBudget
@@ -118,9 +118,12 @@ class CapabilityContract(SendingContract):
 
     @pytest.mark.parametrize("kind", THINKING)
     async def test_a_kind_of_thinking(self, kind: ThinkingKind) -> None:
+        """Asked of a model that takes it, where the rows of the models tell them apart."""
         declared = kind in self.able.thinking
-        limits = Limits(4096, 5.0, 5.0)
-        plain, given = await self._bodies({"limits": limits}, {"limits": limits, "thinking": THINKING[kind]})
+        models = (self.made.model, *(row.prefix for row in self.able.models))
+        taking = [model for model in models if kind in row_of(model, self.able.models).thinking]
+        asked: dict[str, Any] = {"limits": Limits(4096, 5.0, 5.0), "model": taking[0] if taking else self.made.model}
+        plain, given = await self._bodies(asked, {**asked, "thinking": THINKING[kind]})
         assert (given not in (None, plain)) == declared
 
     async def test_thinking_goes_back_to_who_thought(self) -> None:

@@ -50,8 +50,8 @@ class Playing:
         return len(self.bodies())
 
     def request(self, *, streamed: bool = False, **changes: Any) -> AdapterCallRequest:
-        given: dict[str, Any] = {"conversation": HELLO, "tools": TOOLS, "limits": Limits(64, 5.0, 5.0), **changes}
-        return AdapterCallRequest(self.model, streamed=streamed, **given)
+        usual: dict[str, Any] = {"conversation": HELLO, "tools": TOOLS, "limits": Limits(64, 5.0, 5.0)}
+        return AdapterCallRequest(**{"model": self.model, "streamed": streamed, **usual, **changes})
 
     async def ask(self, *, streamed: bool = False, **changes: Any) -> Answer:
         return await self.adapter.acomplete(self.request(streamed=streamed, **changes), self.take)
