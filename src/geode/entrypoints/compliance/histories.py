@@ -28,6 +28,7 @@ PDF: Final = Document("application/pdf", b"%PDF-1.4" + bytes(8), "paper.pdf")
 LINK: Final = ImageUrl("https://example.org/a.png")
 JPEG: Final = Image("image/jpeg", b"\xff\xd8\xff" + bytes(range(21)))
 WEBP: Final = Image("image/webp", b"RIFF\x10\x00\x00\x00WEBP" + bytes(range(12)))
+ALBUM: Final = (PNG, JPEG, GIF, WEBP)
 FOREIGN: Final = Owner("elsewhere", "other-model")
 READ: Final = ToolSpec(
     "read",
@@ -115,11 +116,11 @@ def _documents(me: Owner, _: MakeOpaque) -> Turns:
     ]
 
 
-def album(me: Owner) -> Conversation:
-    """Four pictures that differ, in the order in which they were seen."""
-    asked = model(me, call("call_a"), call("call_b"))
+def album(*given: Image) -> Conversation:
+    """Pictures that differ, in the order in which they are seen: those that the user gave, then three of tools."""
+    asked = model(None, call("call_a"), call("call_b"))
     found = results(answer("call_a", "ok", "one", JPEG), answer("call_b", "ok", "two", GIF, WEBP))
-    return Conversation((user("look", PNG), asked, found))
+    return Conversation((user("look", *given), asked, found, model(None, "I see.")))
 
 
 def _opaque(me: Owner, make: MakeOpaque) -> Turns:

@@ -50,7 +50,7 @@ class ReplyContract(ModelContract):
         owners = [(item.owner.adapter, item.owner.model) for item in kept]
         thoughts = [item for item in wanted.items if isinstance(item, Thought)] if self.made.thinks else []
         assert owners == [(playing.adapter.name, playing.model)] * len(thoughts)
-        assert [type(item) for item in reply.items if not isinstance(item, Opaque)] == [Text, ToolUseBlock]
+        assert [type(item) for item in reply.items] == [*[Opaque] * len(thoughts), Text, ToolUseBlock], "each in its place"
 
 
 def _called(wanted: Reply) -> list[Called]:
