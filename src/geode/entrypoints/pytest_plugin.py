@@ -12,6 +12,9 @@ OPTION = "--geode-adapter"
 _COMMAND = f"pytest --pyargs {SUITE} {OPTION}"
 _FOLDER = Path(__file__).parent / "compliance"
 
+# Assertions of the suite explain themselves, however geode is installed: said before a conftest may import it.
+pytest.register_assert_rewrite(SUITE)
+
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     group = parser.getgroup("geode")
@@ -21,13 +24,10 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Assertions of the suite explain themselves, however geode is installed; a name that nobody registered is refused."""
-    pytest.register_assert_rewrite(SUITE)
+    """A name that nobody registered is refused."""
     name = config.getoption(OPTION)
     if name is not None:
-        from geode.entrypoints.compliance.registered import choose
-
-        problem = choose(name)
+        problem = _problem_with(name)
         if problem:
             raise pytest.UsageError(f"{OPTION}: {problem}")
 
@@ -45,6 +45,14 @@ def pytest_collection_finish(session: pytest.Session) -> None:
     name = session.config.getoption(OPTION)
     if name is not None and not any(_is_suite(item.path) for item in session.items):
         raise pytest.UsageError(f"{OPTION} {name}: no test of the suite was collected; run {_COMMAND} {name}")
+
+
+def _problem_with(name: str) -> str:
+    try:
+        from geode.entrypoints.compliance.registered import choose
+    except ImportError as error:
+        return str(error)
+    return choose(name)
 
 
 def _is_suite(path: Path) -> bool:

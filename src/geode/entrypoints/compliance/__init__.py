@@ -18,3 +18,9 @@ refuses what real ones refuse (for the wires that geode knows), and the specific
 Nothing here is skipped: what an adapter declares has a test, and what it does not declare has the opposite
 test, in which an unexpected success fails. The public names are in `geode.compliance`.
 """
+
+from importlib.util import find_spec
+
+# Without it pytest would skip every coroutine, or call it an unknown kind of test.
+if find_spec("pytest_asyncio") is None:
+    raise ImportError("the compliance suite needs the extra 'compliance': pip install 'geode[compliance]'")

@@ -80,6 +80,15 @@ def test_without_a_harness_each_test_says_what_to_write(tmp_path: Path) -> None:
     assert "TestClock.harness must be a class that inherits ClockHarness" in said
 
 
+def test_a_missing_extra_is_named() -> None:
+    program = (
+        "import sys; sys.modules['pytest_asyncio'] = None\n"
+        "try:\n    import geode.compliance\nexcept ImportError as error:\n    print(error)"
+    )
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    assert "pip install 'geode[compliance]'" in done.stdout
+
+
 def test_the_plugin_loads_nothing_of_the_suite() -> None:
     """Everybody who installs geode has it in every run of pytest."""
     program = (
