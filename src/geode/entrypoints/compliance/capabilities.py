@@ -69,7 +69,9 @@ class CapabilityContract(SendingContract):
     @pytest.mark.parametrize("name", SETTINGS)
     async def test_a_setting(self, name: str) -> None:
         declared: bool = getattr(self.able, name)
-        plain, given = await self._bodies({"tools": ()}, {"tools": (), name: SETTINGS[name]})
+        model = self.made.reasoner if name == "effort" and self.made.reasoner else self.made.model
+        asked: dict[str, Any] = {"tools": (), "model": model}
+        plain, given = await self._bodies(asked, {**asked, name: SETTINGS[name]})
         assert (given not in (None, plain)) == declared
         if declared:
             assert SETTINGS[name] in list(leaves(given))

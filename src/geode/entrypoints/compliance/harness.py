@@ -20,7 +20,8 @@ Row = Mapping[str, Any]
 class ModelHarness(ABC):
     """An adapter that plays a script, and what it declares.
 
-    `capabilities` is what the adapter's own must be. `model` is the model that is asked. `streams`: it hands on
+    `capabilities` is what the adapter's own must be. `model` is the model that is asked, `reasoner` one that takes an
+    effort, where that one does not. `streams`: it hands on
     deltas while the reply comes. `thinks`: its wire carries reasoning that has to go back to its owner. `stops` are
     the words for the end of a reply that its wire has. What is not declared must not be there: an unexpected
     success fails.
@@ -28,6 +29,7 @@ class ModelHarness(ABC):
 
     capabilities: ClassVar[Capabilities]
     model: ClassVar[str] = "model-1"
+    reasoner: ClassVar[str] = ""
     streams: ClassVar[bool] = False
     thinks: ClassVar[bool] = False
     stops: ClassVar[frozenset[ReplyStop]] = frozenset({"end", "tool_calls", "max_tokens", "refusal"})

@@ -55,6 +55,7 @@ class MessagesHarness(ShippedHarness):
 class ResponsesHarness(ShippedHarness):
     wire, spoken, model = "responses", "openai", "gpt-4.1"
     capabilities = openai_responses.CAPABILITIES
+    reasoner = "gpt-5.2"
     parallel = True
 
 
@@ -70,6 +71,7 @@ class ChatHarness(ShippedHarness):
 class ChatOpenaiHarness(ChatHarness):
     spoken, dialect, model = "openai", "openai", "gpt-4.1"
     capabilities = chat_completions.CAPABILITIES["openai"]
+    reasoner = "gpt-5.2"
 
 
 class ChatOpenrouterHarness(ChatHarness):
