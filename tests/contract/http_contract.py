@@ -21,21 +21,24 @@ from geode.domain.failures import FailureClass, classify_retry_error
 from geode.domain.loop.outcome import Answered
 from geode.domain.request import Limits
 from geode.domain.script import hangs, says
+from geode.entrypoints.compliance import specification
+from geode.entrypoints.compliance.emulated import serve
+from geode.entrypoints.compliance.histories import history, user
+from geode.entrypoints.compliance.playing import STREAMED, failure_of, nowhere, reply_of, until
+from geode.entrypoints.compliance.servers import STREAM, canned, head, tapped
+from geode.entrypoints.compliance.shipped import ShippedHarness
+from geode.entrypoints.compliance.wire_harness import KEY
 from geode.entrypoints.emulator import sse
 from geode.ports.model import CallPart, Delta, TextPart, ThinkingPart
-from tests.contract import specification
-from tests.contract.adapter_contract import STREAMED, failure_of, reply_of, until
-from tests.contract.fault_contract import FaultContract, stream_of
-from tests.contract.histories import history, user
-from tests.contract.http import KEY, HttpHarness, encode, nowhere, request, serve
-from tests.contract.servers import STREAM, canned, head, tapped
+from tests.contract.wire_fault_contract import WireFaultContract, stream_of
+from tests.contract.wires import encode, request
 
 # What a task shows that was started on behalf of an adapter, and not by a server in the same loop.
 OURS = ("geode/adapters", "httpx2", "httpcore2", "async_generator", "aclose")
 PLANTED = "planted-in-the-environment"
 
 
-class HttpContract(FaultContract):
+class HttpContract(WireFaultContract):
     """Inherit, and give `harness`."""
 
     # ---- cancelling, slow readers --------------------------------------------------------------
@@ -43,11 +46,11 @@ class HttpContract(FaultContract):
     @STREAMED
     @pytest.mark.parametrize("times", [1, 2])
     async def test_cancelling_while_nothing_has_come_closes_the_connection(self, times: int, streamed: bool) -> None:
-        emulator = self.harness.emulator(hangs())
+        emulator = self.made.emulator(hangs())
         async with tapped(serve(emulator)) as tap, new_http_client() as http:
-            adapter = await self.harness.connect(tap.base_url, http)
+            adapter = await self.made.connect(tap.base_url, http)
             before = asyncio.all_tasks()
-            task = asyncio.create_task(adapter.acomplete(request(self.harness, streamed=streamed), nowhere))
+            task = asyncio.create_task(adapter.acomplete(request(self.made, streamed=streamed), nowhere))
             await until(lambda: bool(emulator.received))
             await _cancelled(task, times)
 
@@ -56,16 +59,16 @@ class HttpContract(FaultContract):
 
     @pytest.mark.parametrize("times", [1, 2])
     async def test_cancelling_in_the_middle_of_a_stream_closes_the_connection(self, times: int) -> None:
-        emulator = self.harness.emulator(says("x" * 40), event_delay_seconds=0.03)
+        emulator = self.made.emulator(says("x" * 40), event_delay_seconds=0.03)
         shown = asyncio.Event()
 
         async def show(_: Delta) -> None:
             shown.set()
 
         async with tapped(serve(emulator)) as tap, new_http_client() as http:
-            adapter = await self.harness.connect(tap.base_url, http)
+            adapter = await self.made.connect(tap.base_url, http)
             before = asyncio.all_tasks()
-            task = asyncio.create_task(adapter.acomplete(request(self.harness, streamed=True), show))
+            task = asyncio.create_task(adapter.acomplete(request(self.made, streamed=True), show))
             await asyncio.wait_for(shown.wait(), 2)
             await _cancelled(task, times)
 
@@ -76,17 +79,17 @@ class HttpContract(FaultContract):
         async def take(_: Delta) -> None:
             raise LookupError
 
-        emulator = self.harness.emulator(says("x" * 40), says("next"), event_delay_seconds=0.02)
+        emulator = self.made.emulator(says("x" * 40), says("next"), event_delay_seconds=0.02)
         async with new_http_client() as http:
-            adapter = await self.harness.connect(serve(emulator), http)
+            adapter = await self.made.connect(serve(emulator), http)
             before = asyncio.all_tasks()
             with pytest.raises(LookupError):
-                await adapter.acomplete(request(self.harness, streamed=True), take)
+                await adapter.acomplete(request(self.made, streamed=True), take)
             await _nothing_left(http, before)
-            assert reply_of(await adapter.acomplete(request(self.harness), nowhere)).text == "next"
+            assert reply_of(await adapter.acomplete(request(self.made), nowhere)).text == "next"
 
     async def test_a_slow_reader_is_no_silent_server(self) -> None:
-        emulator = self.harness.emulator(says("abcdef"))
+        emulator = self.made.emulator(says("abcdef"))
         seen: list[Delta] = []
 
         async def read_slowly(delta: Delta) -> None:
@@ -94,8 +97,8 @@ class HttpContract(FaultContract):
             await asyncio.sleep(0.12)
 
         async with new_http_client() as http:
-            adapter = await self.harness.connect(serve(emulator), http)
-            asked = request(self.harness, streamed=True, limits=Limits(64, 5.0, 0.1))
+            adapter = await self.made.connect(serve(emulator), http)
+            asked = request(self.made, streamed=True, limits=Limits(64, 5.0, 0.1))
             reply = reply_of(await adapter.acomplete(asked, read_slowly))
 
         assert reply.text == "abcdef"
@@ -104,30 +107,30 @@ class HttpContract(FaultContract):
     # ---- connections ---------------------------------------------------------------------------
 
     async def test_calls_after_another_use_one_connection(self) -> None:
-        emulator = self.harness.emulator(*[says(f"answer {number}") for number in range(6)])
+        emulator = self.made.emulator(*[says(f"answer {number}") for number in range(6)])
         async with tapped(serve(emulator)) as tap, new_http_client() as http:
-            adapter = await self.harness.connect(tap.base_url, http)
+            adapter = await self.made.connect(tap.base_url, http)
             for number in range(6):
-                asked = request(self.harness, streamed=number < 5)
+                asked = request(self.made, streamed=number < 5)
                 assert reply_of(await adapter.acomplete(asked, nowhere)).text == f"answer {number}"
 
             assert len(tap.sent) == 1
 
     async def test_a_client_that_was_given_is_used_and_stays_open(self) -> None:
-        emulator = self.harness.emulator(says("one"), says("two"))
+        emulator = self.made.emulator(says("one"), says("two"))
         async with new_http_client() as http:
-            provider = self.harness.provider(serve(emulator))
+            provider = self.made.provider(serve(emulator))
             for _ in range(2):
-                model = f"lab/{self.harness.model}"
+                model = f"lab/{self.made.model}"
                 assert isinstance(await geode.run("hi", model=model, providers=[provider], http=http), Answered)
                 assert not http.is_closed
             assert len(_pool(http)) == 1
 
     async def test_a_client_of_geode_is_closed_with_its_session(self) -> None:
-        emulator = self.harness.emulator(says("one"))
+        emulator = self.made.emulator(says("one"))
         async with tapped(serve(emulator)) as tap:
-            provider = self.harness.provider(tap.base_url)
-            async with geode.session(model=f"lab/{self.harness.model}", providers=[provider]) as loop:
+            provider = self.made.provider(tap.base_url)
+            async with geode.session(model=f"lab/{self.made.model}", providers=[provider]) as loop:
                 await loop.run("hi")
                 assert tap.open == 1
             await asyncio.wait_for(tap.left.wait(), 2)
@@ -142,10 +145,10 @@ class HttpContract(FaultContract):
         for name in ("HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY"):
             monkeypatch.setenv(name, f"http://{PLANTED}.invalid:1")
 
-        emulator = self.harness.emulator(says("one"), api_key=KEY)
+        emulator = self.made.emulator(says("one"), api_key=KEY)
         async with tapped(serve(emulator)) as tap:
-            provider = self.harness.provider(tap.base_url)
-            outcome = await geode.run("hi", model=f"lab/{self.harness.model}", providers=[provider])
+            provider = self.made.provider(tap.base_url)
+            outcome = await geode.run("hi", model=f"lab/{self.made.model}", providers=[provider])
 
         assert isinstance(outcome, Answered), outcome
         (one,) = emulator.received
@@ -158,21 +161,21 @@ class HttpContract(FaultContract):
 
     @STREAMED
     async def test_the_bytes_on_the_wire_are_the_bytes_that_were_encoded(self, streamed: bool) -> None:
-        conversation = history("unicode", self.harness.owner, self.harness.opaque)
+        conversation = history("unicode", self.made.owner, self.made.opaque)
         async with canned(head("application/json", 400), b"{}") as server, new_http_client() as http:
-            adapter = await self.harness.connect(server.base_url, http)
-            await adapter.acomplete(request(self.harness, conversation, streamed=streamed), nowhere)
+            adapter = await self.made.connect(server.base_url, http)
+            await adapter.acomplete(request(self.made, conversation, streamed=streamed), nowhere)
 
         ((top, body),) = server.requests
-        assert top.startswith(f"POST {self.harness.path} HTTP/1.1\r\n".encode())
-        assert body == encode(self.harness, conversation, streamed=streamed)
+        assert top.startswith(f"POST {self.made.path} HTTP/1.1\r\n".encode())
+        assert body == encode(self.made, conversation, streamed=streamed)
         assert top.lower().count(b"\r\ncontent-type:") == top.lower().count(b"\r\nauthorization:") == 1
 
     async def test_the_headers_are_those_of_the_sdk(self) -> None:
         async with canned(head("application/json", 400), b"{}") as server, new_http_client() as http:
-            adapter = await self.harness.connect(server.base_url, http)
-            await adapter.acomplete(request(self.harness), nowhere)
-            await _sdk_call(self.harness, server.base_url, http)
+            adapter = await self.made.connect(server.base_url, http)
+            await adapter.acomplete(request(self.made), nowhere)
+            await _sdk_call(self.made, server.base_url, http)
 
         ours, theirs = ({line.split(b":")[0].lower() for line in top.split(b"\r\n")[1:]} for top, _ in server.requests)
         assert ours == theirs
@@ -184,21 +187,21 @@ class HttpContract(FaultContract):
         async def take(_: Delta) -> None:
             seen.set()
 
-        start, rest = stream_of(self.harness, says("abc def ghi"))
+        start, rest = stream_of(self.made, says("abc def ghi"))
         async with canned(STREAM, start, seen, rest) as server, new_http_client() as http:
-            adapter = await self.harness.connect(server.base_url, http)
-            reply = reply_of(await adapter.acomplete(request(self.harness, streamed=True), take))
+            adapter = await self.made.connect(server.base_url, http)
+            reply = reply_of(await adapter.acomplete(request(self.made, streamed=True), take))
 
         assert reply.text == "abc def ghi"
 
     async def test_silence_in_the_middle_of_a_stream_is_a_timeout(self) -> None:
         """Comments and heartbeats say nothing, and do not keep a stalled model alive."""
-        start, _ = stream_of(self.harness, says("abc def ghi"))
-        beat = b": still here\n\n" + (b'event: ping\ndata: {"type":"ping"}\n\n' if self.harness.wire != "chat" else b"")
+        start, _ = stream_of(self.made, says("abc def ghi"))
+        beat = b": still here\n\n" + (b'event: ping\ndata: {"type":"ping"}\n\n' if self.made.wire != "chat" else b"")
         silence = [piece for _ in range(20) for piece in (0.05, beat)]
         async with canned(STREAM, start, *silence) as server, new_http_client() as http:
-            adapter = await self.harness.connect(server.base_url, http)
-            asked = request(self.harness, streamed=True, limits=Limits(64, 5.0, 0.15))
+            adapter = await self.made.connect(server.base_url, http)
+            asked = request(self.made, streamed=True, limits=Limits(64, 5.0, 0.15))
             started = time.monotonic()
             failure = failure_of(await adapter.acomplete(asked, nowhere))
             assert time.monotonic() - started < 0.6
@@ -209,30 +212,30 @@ class HttpContract(FaultContract):
 
     async def test_a_stream_that_ends_quietly_is_cut(self) -> None:
         """A body that ends with its connection gives no error when it is cut: only the last event tells."""
-        start, _ = stream_of(self.harness, says("abc def ghi"))
+        start, _ = stream_of(self.made, says("abc def ghi"))
         async with canned(STREAM, start) as server, new_http_client() as http:
-            adapter = await self.harness.connect(server.base_url, http)
-            failure = failure_of(await adapter.acomplete(request(self.harness, streamed=True), nowhere))
+            adapter = await self.made.connect(server.base_url, http)
+            failure = failure_of(await adapter.acomplete(request(self.made, streamed=True), nowhere))
 
         assert classify_retry_error(failure) is FailureClass.CONNECTION
 
     async def test_a_connection_that_breaks_after_the_end_has_said_all(self) -> None:
-        start, rest = stream_of(self.harness, says("abc def ghi"))
+        start, rest = stream_of(self.made, says("abc def ghi"))
         broken = head("text/event-stream", headers={"content-length": "1000000"})
         async with canned(broken, start, rest.removesuffix(sse.DONE)) as server, new_http_client() as http:
-            adapter = await self.harness.connect(server.base_url, http)
-            reply = reply_of(await adapter.acomplete(request(self.harness, streamed=True), nowhere))
+            adapter = await self.made.connect(server.base_url, http)
+            reply = reply_of(await adapter.acomplete(request(self.made, streamed=True), nowhere))
 
         assert reply.text == "abc def ghi"
 
     @pytest.mark.parametrize("name", specification.REPLIES)
     async def test_a_server_that_does_not_stream_is_understood(self, name: str) -> None:
         """Its reply is shown too, as a stream of one piece."""
-        emulator = self.harness.emulator(specification.REPLIES[name])
+        emulator = self.made.emulator(specification.REPLIES[name])
         async with new_http_client() as http:
             answer = await http.post(
-                serve(emulator) + self.harness.path,
-                content=encode(self.harness, Conversation((user("hi"),))),
+                serve(emulator) + self.made.path,
+                content=encode(self.made, Conversation((user("hi"),))),
                 headers={"anthropic-version": "2026-10-21"},
             )
         deltas: list[Delta] = []
@@ -241,8 +244,8 @@ class HttpContract(FaultContract):
             deltas.append(delta)
 
         async with canned(head("application/json"), answer.content) as plain, new_http_client() as http:
-            adapter = await self.harness.connect(plain.base_url, http)
-            reply = reply_of(await adapter.acomplete(request(self.harness, streamed=True), take))
+            adapter = await self.made.connect(plain.base_url, http)
+            reply = reply_of(await adapter.acomplete(request(self.made, streamed=True), take))
 
         assert "".join(delta.text for delta in deltas if isinstance(delta, TextPart)) == reply.text
         shown = [tool_use("", delta.name, delta.arguments) for delta in deltas if isinstance(delta, CallPart)]
@@ -254,8 +257,8 @@ class HttpContract(FaultContract):
         async with canned() as server:
             base_url = server.base_url
         async with new_http_client() as http:
-            adapter = await self.harness.connect(base_url, http)
-            failure = failure_of(await adapter.acomplete(request(self.harness), nowhere))
+            adapter = await self.made.connect(base_url, http)
+            failure = failure_of(await adapter.acomplete(request(self.made), nowhere))
 
         assert (failure.status, failure.phase) == (None, "connect")
         assert base_url in failure.message
@@ -285,7 +288,7 @@ async def _nothing_left(http: httpx2.AsyncClient, before: set[asyncio.Task[Any]]
     assert left == set()
 
 
-async def _sdk_call(harness: HttpHarness, base_url: str, http: httpx2.AsyncClient) -> None:
+async def _sdk_call(harness: ShippedHarness, base_url: str, http: httpx2.AsyncClient) -> None:
     """The same call by the SDK's own typed method."""
     if harness.wire == "messages":
         ours = anthropic.AsyncAnthropic(api_key=KEY, base_url=base_url, http_client=http, max_retries=0, timeout=5)

@@ -1,9 +1,9 @@
-"""The Responses adapter keeps the contract of every adapter over HTTP."""
+"""The Responses adapter keeps the contract of every adapter, and of those over HTTP."""
 
-from tests.contract.http import HttpHarness
+from geode.entrypoints.compliance.shipped import ResponsesHarness
 from tests.contract.http_contract import HttpContract
 from tests.contract.wire_contract import PausingContract
 
 
 class TestOpenaiResponses(HttpContract, PausingContract):
-    harness = HttpHarness("responses", "gpt-4.1", "openai", parallel=True)
+    harness = ResponsesHarness

@@ -1,8 +1,8 @@
-"""The scripted model keeps the contract of every adapter."""
+"""The scripted model keeps the contract of every model inside the process."""
 
-from tests.contract.adapter_contract import AdapterContract
-from tests.contract.scripted import ScriptedHarness
+from geode.entrypoints.compliance.adapter import ModelDoubleContract
+from geode.entrypoints.compliance.shipped import ScriptedHarness
 
 
-class TestScripted(AdapterContract):
-    harness = ScriptedHarness()
+class TestScripted(ModelDoubleContract):
+    harness = ScriptedHarness

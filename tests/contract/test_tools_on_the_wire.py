@@ -12,18 +12,28 @@ import geode
 from geode.domain.loop.outcome import Answered, Failed, Outcome
 from geode.domain.script import calls, says
 from geode.domain.tools import ToolSpec
+from geode.entrypoints.compliance import shipped
+from geode.entrypoints.compliance.emulated import serve
 from geode.entrypoints.emulator import Emulator
 from geode.events import CallDelta, Finished
 from geode.ports.tools import Tool, ToolContext
-from tests.contract.http import HttpHarness, serve
 
-HARNESSES: Final = {
-    "messages": HttpHarness("messages", "claude-sonnet-4-5", "anthropic"),
-    "responses": HttpHarness("responses", "gpt-5.6-sol", "openai"),
-    "chat openai": HttpHarness("chat", "gpt-4.1", "openai", "openai"),
-    "chat openrouter": HttpHarness("chat", "mistralai/mistral-large", "openrouter", "openrouter"),
-    "chat glm": HttpHarness("chat", "glm-5.2", "glm", "glm"),
-    "chat generic": HttpHarness("chat", "local-model", "generic"),
+
+class Claude(shipped.MessagesHarness):
+    model = "claude-sonnet-4-5"
+
+
+class Gpt(shipped.ResponsesHarness):
+    model = "gpt-5.6-sol"
+
+
+HARNESSES: Final[Mapping[str, shipped.ShippedHarness]] = {
+    "messages": Claude(),
+    "responses": Gpt(),
+    "chat openai": shipped.ChatOpenaiHarness(),
+    "chat openrouter": shipped.ChatOpenrouterHarness(),
+    "chat glm": shipped.ChatGlmHarness(),
+    "chat generic": shipped.ChatHarness(),
 }
 WITH_STRICT: Final = tuple(name for name in HARNESSES if name != "chat glm")
 
@@ -48,7 +58,7 @@ def tool(handler: Handler, name: str, schema: dict[str, Any], *, strict: bool = 
     return Tool(ToolSpec(name, "Searches.", schema, strict), geode.SafetyTier.SAFE, handler, blocking=False)
 
 
-async def run(harness: HttpHarness, emulator: Emulator, *tools: Tool, **settings: Any) -> tuple[Outcome, list[str]]:
+async def run(harness: shipped.ShippedHarness, emulator: Emulator, *tools: Tool, **settings: Any) -> tuple[Outcome, list[str]]:
     """The outcome of a streamed run, and the names of calls that observers were told."""
     told: list[str] = []
     provider = harness.provider(serve(emulator))
@@ -61,7 +71,7 @@ async def run(harness: HttpHarness, emulator: Emulator, *tools: Tool, **settings
     raise AssertionError("the run did not finish")
 
 
-def definition(harness: HttpHarness, request: Mapping[str, Any], place: int = 0) -> tuple[str, Any, Any]:
+def definition(harness: shipped.ShippedHarness, request: Mapping[str, Any], place: int = 0) -> tuple[str, Any, Any]:
     """Name, schema and strictness of a tool in a request."""
     found = request["tools"][place]
     if harness.wire == "messages":
@@ -70,7 +80,7 @@ def definition(harness: HttpHarness, request: Mapping[str, Any], place: int = 0)
     return found["name"], found["parameters"], found.get("strict")
 
 
-def replayed(harness: HttpHarness, request: Mapping[str, Any]) -> tuple[str, Any]:
+def replayed(harness: shipped.ShippedHarness, request: Mapping[str, Any]) -> tuple[str, Any]:
     """Name and arguments of the only call in the history of a request."""
     match harness.wire:
         case "messages":

@@ -8,15 +8,22 @@ import re
 import runpy
 import subprocess
 import sys
+import tomllib
+from importlib.metadata import EntryPoint
 from pathlib import Path
 
 import pytest
 
+from geode.compliance import AdapterContract
 from geode.domain.script import Script
+from geode.entrypoints.compliance.registered import GROUP, contract_of
 from geode.testing import ScriptedModel, calls, default_model, says
 
 ROOT = Path(__file__).parents[2]
-PAGES = (ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md")))
+EXAMPLE = ROOT / "examples" / "acme_adapter"
+# This page writes a package step by step: its blocks are parts of one program, which is proven as a whole.
+STEPS = ROOT / "docs" / "writing-an-adapter.md"
+PAGES = (ROOT / "README.md", *(page for page in sorted((ROOT / "docs").glob("*.md")) if page != STEPS))
 
 
 def _blocks() -> dict[str, str]:
@@ -91,3 +98,19 @@ def test_all_blocks_type_check(tmp_path: Path) -> None:
     command = [sys.executable, "-m", "mypy", "--strict", "--no-error-summary", "--no-pretty", str(tmp_path)]
     done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
     assert (done.returncode, done.stdout, done.stderr) == (0, "", ""), list(enumerate(BLOCKS))
+
+
+def test_the_steps_to_an_adapter_are_the_example() -> None:
+    """Word for word; the example is run and type-checked like any other code."""
+    code = [path.read_text("utf-8") for path in sorted(EXAMPLE.rglob("*.py"))]
+    blocks = re.findall(r"^```python\n(.*?)^```$", STEPS.read_text("utf-8"), re.DOTALL | re.MULTILINE)
+    assert len(blocks) > 5
+    assert [block for block in blocks if not any(block in text for text in code)] == []
+
+
+def test_the_example_is_registered_as_the_steps_say() -> None:
+    points = tomllib.loads((EXAMPLE / "pyproject.toml").read_text("utf-8"))["project"]["entry-points"][GROUP]
+    (said,) = re.findall(r"^```toml\n(.*?)^```$", STEPS.read_text("utf-8"), re.DOTALL | re.MULTILINE)
+    assert tomllib.loads(said)["project"]["entry-points"][GROUP] == points
+    for name, value in points.items():
+        assert contract_of(EntryPoint(name, value, GROUP).load()) is AdapterContract

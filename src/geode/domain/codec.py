@@ -58,7 +58,7 @@ def _dump(value: object) -> Any:
     match value:
         case Enum():
             return value.value
-        case None | bool() | int() | float() | str():
+        case None | bool() | int() | float() | str() if not is_dataclass(value):
             return value
         case bytes():
             return base64.b64encode(value).decode()

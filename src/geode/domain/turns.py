@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Literal, TypeAlias
+from typing import Literal, Self, TypeAlias
 
 from geode.domain.content import Opaque, Owner, Part, Text, ToolResult, ToolUseBlock, calls_in
 from geode.domain.json_value import clean_text
@@ -12,15 +12,29 @@ from geode.domain.json_value import clean_text
 HintKind: TypeAlias = Literal["wrap_up"]
 
 
-@dataclass(frozen=True, slots=True)
-class Hint:
-    """Something geode tells the model: user text at the end of a turn, after all results."""
+@dataclass(frozen=True, slots=True, eq=False)
+class Hint(str):
+    """Something geode tells the model: user text at the end of a turn, after all results.
+
+    It is its text, so that an adapter sends it like any other, and knows its kind.
+    """
 
     kind: HintKind
     text: str
 
+    def __new__(cls, kind: HintKind, text: str) -> Self:
+        return str.__new__(cls, clean_text(text))
+
+    def __reduce__(self) -> tuple[type[Hint], tuple[HintKind, str]]:
+        return Hint, (self.kind, self.text)
+
     def __post_init__(self) -> None:
-        object.__setattr__(self, "text", clean_text(self.text))
+        object.__setattr__(self, "text", str.__str__(self))
+
+    def __eq__(self, other: object) -> bool:
+        return str.__eq__(self, other) is True and (not isinstance(other, Hint) or self.kind == other.kind)
+
+    __hash__ = str.__hash__
 
 
 @dataclass(frozen=True, slots=True)

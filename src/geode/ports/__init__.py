@@ -3,6 +3,9 @@
 The names below are all that an author of an adapter, or of another port, needs.
 """
 
+from geode.domain.arguments import sent_input, tool_use
+from geode.domain.call_ids import sent_id
+from geode.domain.choice import Auto, Named, NoTools, Required, ToolChoice
 from geode.domain.content import (
     Document,
     DocumentUrl,
@@ -20,8 +23,11 @@ from geode.domain.conversation import Conversation
 from geode.domain.failures import CallFailure, RetryHint
 from geode.domain.reply import AdapterCallResult, Stop, Usage
 from geode.domain.request import AdapterCallRequest, Capabilities, Limits
+from geode.domain.retry import read_retry_hint
+from geode.domain.thinking import AdaptiveThinking, ThinkingBudget
 from geode.domain.tools import ToolSpec
 from geode.domain.turns import AssistantTurn, Hint, ToolResultsTurn, Turn, UserTurn
+from geode.domain.wire_names import sent_name
 from geode.ports.approval import Approver
 from geode.ports.clock import Clock
 from geode.ports.events import Observer
@@ -34,8 +40,10 @@ from geode.ports.tools import Tool
 __all__ = [
     "AdapterCallRequest",
     "AdapterCallResult",
+    "AdaptiveThinking",
     "Approver",
     "AssistantTurn",
+    "Auto",
     "CallFailure",
     "CallPart",
     "Capabilities",
@@ -53,18 +61,23 @@ __all__ = [
     "Loop",
     "Media",
     "ModelAdapter",
+    "Named",
+    "NoTools",
     "Observer",
     "Opaque",
     "Owner",
     "Part",
+    "Required",
     "RetryHint",
     "SchemaValidator",
     "SessionFactory",
     "Stop",
     "Text",
     "TextPart",
+    "ThinkingBudget",
     "ThinkingPart",
     "Tool",
+    "ToolChoice",
     "ToolResult",
     "ToolResultsTurn",
     "ToolSpec",
@@ -72,4 +85,9 @@ __all__ = [
     "Turn",
     "Usage",
     "UserTurn",
+    "read_retry_hint",
+    "sent_id",
+    "sent_input",
+    "sent_name",
+    "tool_use",
 ]

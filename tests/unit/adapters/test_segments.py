@@ -20,7 +20,8 @@ from geode.domain.errors import Misuse
 from geode.domain.request import AdapterCallRequest
 from geode.domain.tools import ToolSpec
 from geode.domain.turns import Turn
-from tests.contract.histories import FOREIGN, GIF, PNG, TOOLS, answer, call, conversations, model, results, user
+from geode.entrypoints.compliance.histories import FOREIGN, GIF, PNG, TOOLS, answer, call, model, results, user
+from tests.contract.strategies import conversations
 
 ME = Owner("lab", "model-1")
 OWNERS = (ME, Owner("lab", "another-model"), FOREIGN, Owner("third", "model-1"))

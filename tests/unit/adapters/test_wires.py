@@ -23,10 +23,11 @@ from geode.domain.request import AdapterCallRequest, Limits
 from geode.domain.thinking import AdaptiveThinking, ThinkingBudget
 from geode.domain.tools import ToolSpec
 from geode.domain.turns import AssistantTurn, UserTurn
-from tests.contract.adapter_contract import failure_of
-from tests.contract.histories import answer, call, model, results, user
-from tests.contract.http import HttpHarness, nowhere, request
-from tests.contract.servers import canned, head
+from geode.entrypoints.compliance import shipped
+from geode.entrypoints.compliance.histories import answer, call, model, results, user
+from geode.entrypoints.compliance.playing import failure_of, nowhere
+from geode.entrypoints.compliance.servers import canned, head
+from tests.contract.wires import request
 from tests.unit.adapters.streams import ME, decode, kinds
 
 MESSAGES, RESPONSES = MessagesWire(), ResponsesWire()
@@ -410,16 +411,16 @@ def test_items_of_a_wrong_type_are_passed_over() -> None:
 @pytest.mark.parametrize(
     ("harness", "answer"),
     [
-        (HttpHarness("messages", "m", "anthropic"), b'{"stop_reason":"end_turn","content":[{"type":"thinking","n":1e400}]}'),
-        (HttpHarness("responses", "m", "openai"), b'{"status":"completed","output":[{"type":"new","n":1e400}]}'),
-        (HttpHarness("chat", "m", "openai"), b'{"choices":[{"message":{"reasoning":{"n":1e400}},"finish_reason":"stop"}]}'),
+        (shipped.MessagesHarness, b'{"stop_reason":"end_turn","content":[{"type":"thinking","n":1e400}]}'),
+        (shipped.ResponsesHarness, b'{"status":"completed","output":[{"type":"new","n":1e400}]}'),
+        (shipped.ChatOpenaiHarness, b'{"choices":[{"message":{"reasoning":{"n":1e400}},"finish_reason":"stop"}]}'),
     ],
     ids=["messages", "responses", "chat"],
 )
-async def test_what_could_not_be_sent_back_is_a_failure(harness: HttpHarness, answer: bytes) -> None:
+async def test_what_could_not_be_sent_back_is_a_failure(harness: type[shipped.ShippedHarness], answer: bytes) -> None:
     """A number beyond any float can be read and not be written: never an exception, never a broken history."""
     async with canned(head("application/json"), answer) as server, new_http_client() as http:
-        adapter = await harness.connect(server.base_url, http)
-        failure = failure_of(await adapter.acomplete(request(harness), nowhere))
+        adapter = await harness().connect(server.base_url, http)
+        failure = failure_of(await adapter.acomplete(request(harness()), nowhere))
 
     assert classify_retry_error(failure) is FailureClass.UNKNOWN

@@ -2,6 +2,11 @@
 
 from __future__ import annotations
 
+import copy
+import json
+import pickle
+from dataclasses import replace
+
 import pytest
 
 from geode.domain.content import Opaque, Text, ToolResult
@@ -194,3 +199,22 @@ def test_a_repair_reads_as_a_sentence() -> None:
 
 def test_a_result_is_ok_only_when_it_says_so() -> None:
     assert ok("a") == ToolResult("a", "ok", (Text("done"),))
+
+
+def test_a_hint_is_its_text_and_knows_its_kind() -> None:
+    """So that an adapter which sends it like any other text sends the right thing."""
+    hint = Hint("wrap_up", "conclude")
+    assert json.dumps({"say": hint}) == '{"say": "conclude"}'
+    assert (hint.text, hint.kind, hint) == ("conclude", "wrap_up", "conclude")
+    assert hint == Hint("wrap_up", "conclude")
+    assert hint != Hint("wrap_up", "now")
+    assert {hint, Hint("wrap_up", "conclude")} == {hint}
+
+
+def test_a_hint_stays_one_wherever_it_is_kept() -> None:
+    hint = Hint("wrap_up", "conclude")
+    kept = Conversation.loads(Conversation((UserTurn((Text("hi"),), (hint,)),)).dumps()).turns[0]
+    assert isinstance(kept, UserTurn)
+    for copied in (kept.hints[0], copy.deepcopy(hint), pickle.loads(pickle.dumps(hint)), replace(hint)):
+        assert isinstance(copied, Hint)
+        assert (copied.kind, copied.text) == ("wrap_up", "conclude")

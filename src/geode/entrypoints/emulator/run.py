@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from typing import cast
 
 import uvicorn
+from starlette.types import ASGIApp
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from geode.entrypoints.emulator.broken import TRANSPORT
@@ -84,7 +85,7 @@ async def running(emulator: Emulator, port: int = 0) -> AsyncIterator[Running]:
     No signal handler is installed. Leaving closes every connection at once, hanging ones included.
     """
     listener = _listen(LOOPBACK, port)
-    server = _server(emulator, owns_signals=False)
+    server = _server(build_app(emulator), owns_signals=False)
     task = asyncio.create_task(server.serve(sockets=[listener]))
     try:
         yield Running(emulator, LOOPBACK, listener.getsockname()[1])
@@ -97,13 +98,19 @@ async def running(emulator: Emulator, port: int = 0) -> AsyncIterator[Running]:
 @contextlib.contextmanager
 def running_in_thread(emulator: Emulator, port: int = 0) -> Iterator[Running]:
     """Serve `emulator` in a thread of its own, for code that has no event loop."""
+    with app_in_thread(build_app(emulator), port) as found:
+        yield Running(emulator, LOOPBACK, found)
+
+
+@contextlib.contextmanager
+def app_in_thread(app: ASGIApp, port: int = 0) -> Iterator[int]:
+    """Serve any app in a thread of its own, at the port that is given back."""
     listener = _listen(LOOPBACK, port)
-    server = _server(emulator, owns_signals=False)
-    found = Running(emulator, LOOPBACK, listener.getsockname()[1])
+    server = _server(app, owns_signals=False)
     thread = threading.Thread(target=lambda: asyncio.run(server.serve(sockets=[listener])), daemon=True, name="geode-emulator")
     thread.start()
     try:
-        yield found
+        yield listener.getsockname()[1]
     finally:
         server.should_exit = True
         thread.join(timeout=5)
@@ -114,16 +121,16 @@ def serve(emulator: Emulator, host: str = LOOPBACK, port: int = 8787) -> None:
     """Serve until interrupted. Raises ValueError off the loopback, OSError when the port is taken."""
     listener = _listen(host, port)
     try:
-        asyncio.run(_server(emulator, owns_signals=True).serve(sockets=[listener]))
+        asyncio.run(_server(build_app(emulator), owns_signals=True).serve(sockets=[listener]))
     except KeyboardInterrupt:
         pass
     finally:
         listener.close()
 
 
-def _server(emulator: Emulator, *, owns_signals: bool) -> _Server:
+def _server(app: ASGIApp, *, owns_signals: bool) -> _Server:
     config = uvicorn.Config(
-        build_app(emulator),
+        app,
         http=_Connection,
         ws="none",
         lifespan="off",

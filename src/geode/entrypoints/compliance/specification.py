@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, Final, Literal, TypeAlias
+from typing import Any, Final
 
+from geode.domain.choice import Auto, Named, NoTools, Required, ToolChoice
 from geode.domain.failures import FailureClass
 from geode.domain.script import (
     Called,
@@ -23,36 +24,27 @@ from geode.domain.script import (
     thinks,
 )
 
-Wire: TypeAlias = Literal["messages", "responses", "chat"]
-
 # ---- tool choice: spec section 2 ---------------------------------------------------------------
 
-NAMED: Final = {
-    "messages": {"type": "tool", "name": "read"},
-    "responses": {"type": "function", "name": "read"},
-    "chat": {"type": "function", "function": {"name": "read"}},
-}
-AUTO: Final = {"messages": {"type": "auto"}, "responses": "auto", "chat": "auto"}
-NONE: Final = {"messages": {"type": "none"}, "responses": "none", "chat": "none"}
-REQUIRED: Final = {"messages": {"type": "any"}, "responses": "required", "chat": "required"}
-
-# (what the caller writes, what stands on each wire)
-CHOICES: Final[tuple[tuple[Any, Mapping[str, Any]], ...]] = (
-    (None, AUTO),
-    ("auto", AUTO),
-    ({"type": "auto"}, AUTO),
-    ("none", NONE),
-    ({"type": "none"}, NONE),
-    ("required", REQUIRED),
-    ("any", REQUIRED),
-    ({"type": "required"}, REQUIRED),
-    ({"type": "any"}, REQUIRED),
-    ({"type": "tool", "name": "read"}, NAMED),
-    ({"type": "function", "name": "read"}, NAMED),
-    ({"type": "function", "function": {"name": "read"}}, NAMED),
-    ({"name": "read"}, NAMED),
-    ({"function": {"name": "read"}}, NAMED),
+# (what the caller writes, what it means)
+CHOICES: Final[tuple[tuple[Any, ToolChoice], ...]] = (
+    (None, Auto()),
+    ("auto", Auto()),
+    ({"type": "auto"}, Auto()),
+    ("none", NoTools()),
+    ({"type": "none"}, NoTools()),
+    ("required", Required()),
+    ("any", Required()),
+    ({"type": "required"}, Required()),
+    ({"type": "any"}, Required()),
+    ({"type": "tool", "name": "read"}, Named("read")),
+    ({"type": "function", "name": "read"}, Named("read")),
+    ({"type": "function", "function": {"name": "read"}}, Named("read")),
+    ({"name": "read"}, Named("read")),
+    ({"function": {"name": "read"}}, Named("read")),
 )
+# One of each kind, by the word under which adapters declare it.
+KINDS: Final[Mapping[str, ToolChoice]] = {"auto": Auto(), "none": NoTools(), "required": Required(), "named": Named("read")}
 FORCED: Final = ("required", {"name": "read"})
 UNKNOWN_CHOICES: Final[tuple[Any, ...]] = (
     "automatic",
@@ -177,3 +169,4 @@ MALFORMED: Final[tuple[tuple[MalformedKind, bool, FailureClass], ...]] = (
     ("error_in_stream", False, FailureClass.SERVER),
     ("error_in_stream", True, FailureClass.SERVER),
 )
+MALFORMED_KINDS: Final = tuple(dict.fromkeys(kind for kind, _, _ in MALFORMED))

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import socket
+import struct
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
@@ -13,7 +15,19 @@ from urllib.parse import urlsplit
 LOOPBACK: Final = "127.0.0.1"
 Handle: TypeAlias = Callable[[asyncio.StreamReader, asyncio.StreamWriter], Awaitable[None]]
 Ends: TypeAlias = tuple[asyncio.StreamReader, asyncio.StreamWriter]
-Piece: TypeAlias = bytes | float | asyncio.Event
+
+
+@dataclass(frozen=True, slots=True)
+class Reset:
+    """The connection is broken off, with a TCP reset where `hard`."""
+
+    hard: bool = True
+
+
+# Bytes go out, a number is a pause of so many seconds, an event is waited for.
+Piece: TypeAlias = bytes | float | asyncio.Event | Reset
+# Tasks of this name are the suite's own.
+OURS: Final = "geode-compliance-server"
 
 
 @dataclass(slots=True)
@@ -26,7 +40,9 @@ class Handlers:
     @asynccontextmanager
     async def listening(self, handle: Handle, path: str = "") -> AsyncIterator[None]:
         async def accept(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-            task = asyncio.create_task(_closing(writer, handle(reader, writer)))
+            if (current := asyncio.current_task()) is not None:
+                current.set_name(OURS)
+            task = asyncio.create_task(_closing(writer, handle(reader, writer)), name=OURS)
             self.tasks.add(task)
             await asyncio.wait((task,))
 
@@ -69,7 +85,8 @@ class Tap(Handlers):
 
     async def _both_ways(self, upwards: Ends, downwards: Ends, kept: bytearray) -> None:
         self.open += 1
-        up, down = asyncio.create_task(_pump(*upwards, kept)), asyncio.create_task(_pump(*downwards, None))
+        up = asyncio.create_task(_pump(*upwards, kept), name=OURS)
+        down = asyncio.create_task(_pump(*downwards, None), name=OURS)
         try:
             await asyncio.wait((up, down), return_when=asyncio.FIRST_COMPLETED)
             if not down.done():
@@ -102,9 +119,9 @@ async def tapped(base_url: str) -> AsyncIterator[Tap]:
 
 @dataclass(slots=True)
 class Canned(Handlers):
-    """Answers each request with the same pieces: bytes go out, a number is a pause, an event is waited for.
+    """Answers each request with the same pieces, then closes the connection.
 
-    After the last piece the connection is closed. `gone` is set when the client left before that.
+    `gone` is set when the client left before the last of them.
     """
 
     pieces: Sequence[Piece] = ()
@@ -112,21 +129,45 @@ class Canned(Handlers):
     gone: asyncio.Event = field(default_factory=asyncio.Event)
 
     async def answer(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        top = await reader.readuntil(b"\r\n\r\n")
-        length = next(int(line[15:]) for line in top.lower().split(b"\r\n") if line.startswith(b"content-length:"))
-        self.requests.append((top, await reader.readexactly(length)))
-        leaving = asyncio.create_task(reader.read())
-        try:
-            for piece in self.pieces:
-                await _play(piece, writer, leaving)
-                if leaving.done():
-                    self.gone.set()
-                    return
-        except OSError:
-            self.gone.set()
-        finally:
-            leaving.cancel()
-            await asyncio.gather(leaving, return_exceptions=True)
+        self.requests.append(await request_from(reader))
+        await play(self.pieces, reader, writer, self.gone)
+
+
+async def request_from(reader: asyncio.StreamReader) -> tuple[bytes, bytes]:
+    """The head and the body of the next request."""
+    top = await reader.readuntil(b"\r\n\r\n")
+    lines = top.lower().split(b"\r\n")
+    if b"transfer-encoding: chunked" in lines:
+        return top, await _chunks(reader)
+    length = next((int(line[15:]) for line in lines if line.startswith(b"content-length:")), 0)
+    return top, await reader.readexactly(length)
+
+
+async def _chunks(reader: asyncio.StreamReader) -> bytes:
+    body = b""
+    while size := int((await reader.readline()).split(b";")[0], 16):
+        body += await reader.readexactly(size)
+        await reader.readline()
+    await reader.readline()
+    return body
+
+
+async def play(
+    pieces: Sequence[Piece], reader: asyncio.StreamReader, writer: asyncio.StreamWriter, gone: asyncio.Event
+) -> None:
+    """Answer with `pieces`; `gone` is set when the client leaves before the last one."""
+    leaving = asyncio.create_task(reader.read(), name=OURS)
+    try:
+        for piece in pieces:
+            await _play(piece, writer, leaving)
+            if leaving.done():
+                gone.set()
+                return
+    except OSError:
+        gone.set()
+    finally:
+        leaving.cancel()
+        await asyncio.gather(leaving, return_exceptions=True)
 
 
 async def _play(piece: Piece, writer: asyncio.StreamWriter, leaving: asyncio.Task[bytes]) -> None:
@@ -135,9 +176,14 @@ async def _play(piece: Piece, writer: asyncio.StreamWriter, leaving: asyncio.Tas
             writer.write(piece)
             await writer.drain()
         case asyncio.Event():
-            waiting = asyncio.create_task(piece.wait())
+            waiting = asyncio.create_task(piece.wait(), name=OURS)
             await asyncio.wait((waiting, leaving), return_when=asyncio.FIRST_COMPLETED)
             waiting.cancel()
+        case Reset():
+            if piece.hard and (found := writer.get_extra_info("socket")) is not None:
+                # Lingering for 0 s makes the kernel send a reset instead of an orderly end.
+                found.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+            writer.transport.abort()
         case _:
             await asyncio.wait((leaving,), timeout=piece)
 

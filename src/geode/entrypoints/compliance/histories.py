@@ -1,18 +1,15 @@
-"""The specification as data: conversations that every adapter has to replay, and a strategy for many more."""
+"""The specification as data: conversations that every adapter has to replay."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from typing import Any, Final
 
-from hypothesis import strategies as st
-
 from geode.domain.arguments import tool_use
 from geode.domain.content import (
     Document,
     Image,
     ImageUrl,
-    Media,
     Opaque,
     Owner,
     Part,
@@ -29,6 +26,9 @@ PNG: Final = Image("image/png", b"\x89PNG\r\n\x1a\n" + bytes(24))
 GIF: Final = Image("image/gif", b"GIF89a" + bytes(20))
 PDF: Final = Document("application/pdf", b"%PDF-1.4" + bytes(8), "paper.pdf")
 LINK: Final = ImageUrl("https://example.org/a.png")
+JPEG: Final = Image("image/jpeg", b"\xff\xd8\xff" + bytes(range(21)))
+WEBP: Final = Image("image/webp", b"RIFF\x10\x00\x00\x00WEBP" + bytes(range(12)))
+ALBUM: Final = (PNG, JPEG, GIF, WEBP)
 FOREIGN: Final = Owner("elsewhere", "other-model")
 READ: Final = ToolSpec(
     "read",
@@ -82,12 +82,16 @@ def _kinds(me: Owner, _: MakeOpaque) -> Turns:
 
 def _hinted(me: Owner, _: MakeOpaque) -> Turns:
     return [
-        user("go", hint="be brief"),
+        user("go"),
         model(me, call("call_a"), call("call_b")),
         results("call_a", "call_b", hint="conclude now"),
         model(me, "So."),
         user("and?"),
     ]
+
+
+def _hinted_user(_: Owner, __: MakeOpaque) -> Turns:
+    return [user("go", hint="be brief")]
 
 
 def _pictures(me: Owner, _: MakeOpaque) -> Turns:
@@ -112,6 +116,13 @@ def _documents(me: Owner, _: MakeOpaque) -> Turns:
     ]
 
 
+def album(*given: Image) -> Conversation:
+    """Pictures that differ, in the order in which they are seen: those that the user gave, then three of tools."""
+    asked = model(None, call("call_a"), call("call_b"))
+    found = results(answer("call_a", "ok", "one", JPEG), answer("call_b", "ok", "two", GIF, WEBP))
+    return Conversation((user("look", *given), asked, found, model(None, "I see.")))
+
+
 def _opaque(me: Owner, make: MakeOpaque) -> Turns:
     """The owner's own items, those of another model of the same adapter, and those of another adapter."""
     other = Owner(me.adapter, "another-model")
@@ -126,7 +137,7 @@ def _opaque(me: Owner, make: MakeOpaque) -> Turns:
     ]
 
 
-def _foreign_thoughts(me: Owner, make: MakeOpaque) -> Turns:
+def _foreign_thoughts(_: Owner, make: MakeOpaque) -> Turns:
     """A turn of which nothing is left for this provider."""
     return [user("go"), model(FOREIGN, make(FOREIGN, 1)), user("and?")]
 
@@ -212,57 +223,10 @@ REPLAYS: Final[Mapping[str, Make]] = {
     "paused turns": _paused,
     "many rounds": _rounds,
 }
+# A hint where there are no results stands after what the user said.
+PROMPTS: Final[Mapping[str, Make]] = {"a hint for the user's turn": _hinted_user}
 
 
 def history(name: str, me: Owner, make: MakeOpaque) -> Conversation:
     """A conversation of the specification, seen from the adapter and model `me`."""
-    return Conversation.repaired(REPLAYS[name](me, make))
-
-
-# ---- any history -------------------------------------------------------------------------------
-
-_TEXT: Final = st.text(max_size=12)
-_IDS: Final = st.one_of(st.sampled_from(["call_0", "call_1", "", "a:b|c", "y" * 80]), st.text(max_size=6))
-_NAMES: Final = st.one_of(st.sampled_from(["read", "list_files", "read file", "z" * 70]), st.text(max_size=6))
-_VALUES: Final = st.recursive(
-    st.one_of(st.none(), st.booleans(), st.integers(-9, 9), st.floats(allow_nan=False, allow_infinity=False), _TEXT),
-    lambda inner: st.one_of(st.lists(inner, max_size=2), st.dictionaries(_TEXT, inner, max_size=2)),
-    max_leaves=4,
-)
-_ARGUMENTS: Final = st.one_of(st.dictionaries(_TEXT, _VALUES, max_size=3), st.sampled_from(["", "{", '{"a": 1}', "[]"]), _TEXT)
-_KINDS: Final[st.SearchStrategy[ResultKind]] = st.sampled_from(
-    ("ok", "ok", "failed", "denied", "interrupted", "outcome_unknown")
-)
-_MEDIA: Final[st.SearchStrategy[Media]] = st.sampled_from([PNG, GIF, PDF, LINK])
-_CONTENT: Final = st.lists(st.one_of(_TEXT.map(Text), _MEDIA), max_size=3).map(tuple)
-_HINTS: Final = st.lists(_TEXT.map(lambda text: Hint("wrap_up", text)), max_size=2).map(tuple)
-
-
-def conversations(me: Owner, make: MakeOpaque, *, most: int = 5) -> st.SearchStrategy[Conversation]:
-    """Conversations with turns of `me`, of another model and of another adapter, as `repaired` leaves them.
-
-    They end with something to answer.
-    """
-    owners = st.sampled_from([me, me, Owner(me.adapter, "another-model"), FOREIGN, None])
-    users = st.builds(UserTurn, _CONTENT, _HINTS)
-
-    @st.composite
-    def rounds(draw: st.DrawFn) -> list[Turn]:
-        owner = draw(owners)
-        items: list[Text | ToolUseBlock | Opaque] = []
-        if owner is not None and draw(st.booleans()):
-            items.append(make(owner, draw(st.integers(0, 9))))
-        items += draw(st.lists(_TEXT.map(Text), max_size=1))
-        asked = draw(st.lists(st.builds(tool_use, _IDS, _NAMES, _ARGUMENTS), max_size=3))
-        items += asked
-        found = tuple(ToolResult(one.id, draw(_KINDS), draw(_CONTENT)) for one in asked if draw(st.integers(0, 4)))
-        turns: list[Turn] = [AssistantTurn(tuple(items), owner)]
-        if found:
-            turns.append(ToolResultsTurn(found, draw(_HINTS)))
-        return turns if asked else [*turns, draw(users)]
-
-    def whole(first: UserTurn, following: list[list[Turn]]) -> Conversation:
-        # The first turn says something: every provider wants that.
-        return Conversation.repaired([user("go"), first, *(turn for one in following for turn in one), user("and?")])
-
-    return st.builds(whole, users, st.lists(rounds(), max_size=most))
+    return Conversation.repaired({**REPLAYS, **PROMPTS}[name](me, make))

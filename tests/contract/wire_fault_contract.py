@@ -19,15 +19,17 @@ from geode.domain.policy import Policy
 from geode.domain.request import Limits
 from geode.domain.retry import RetryPolicy
 from geode.domain.script import Reply, Step, calls, drops, fails, hangs, malformed, says
+from geode.entrypoints.compliance import specification
+from geode.entrypoints.compliance.playing import AT_ONCE, STREAMED, failure_of, nowhere
+from geode.entrypoints.compliance.servers import STREAM, canned, head
+from geode.entrypoints.compliance.shipped import ShippedHarness
+from geode.entrypoints.compliance.wire_harness import KEY
 from geode.entrypoints.emulator import Exchange, render_chat, render_messages, render_responses, sse
-from tests.contract import specification
-from tests.contract.adapter_contract import STREAMED, failure_of
-from tests.contract.http import KEY, HttpHarness, nowhere, request
-from tests.contract.servers import STREAM, canned, head
-from tests.contract.wire_contract import AT_ONCE, WireContract
+from tests.contract.wire_contract import WireContract
+from tests.contract.wires import request
 
 
-class FaultContract(WireContract):
+class WireFaultContract(WireContract):
     """Inherit, and give `harness`."""
 
     # ---- faults: spec section 7 ----------------------------------------------------------------
@@ -43,7 +45,7 @@ class FaultContract(WireContract):
         """Ends with the fault, after three attempts or one; and is well again when the second attempt is."""
         retried = wanted in specification.RETRIED
         for script, attempts in (((step,) * 4, 3 if retried else 1), ((step, says("well")), 2 if retried else 1)):
-            emulator, journal = self.harness.emulator(*script), MemoryJournal()
+            emulator, journal = self.made.emulator(*script), MemoryJournal()
             outcome = await self.run(emulator, streamed=streamed, journal=journal)
 
             assert len(emulator.received) == attempts
@@ -73,8 +75,8 @@ class FaultContract(WireContract):
         hints = {"retry-after": "9", "request-id": "req_7", "content-length": "5" if packed else "100", **packed}
         rest = (5.0,) if body == "hanging" else ()
         async with canned(head("application/json", status, hints), b"hello", *rest) as server, new_http_client() as http:
-            adapter = await self.harness.connect(server.base_url, http)
-            asked = request(self.harness, streamed=streamed, limits=Limits(64, 2.0, 2.0))
+            adapter = await self.made.connect(server.base_url, http)
+            asked = request(self.made, streamed=streamed, limits=Limits(64, 2.0, 2.0))
             async with asyncio.timeout(2.0):  # as the loop does
                 failure = failure_of(await adapter.acomplete(asked, nowhere))
 
@@ -86,8 +88,8 @@ class FaultContract(WireContract):
         """A client that was given is watched only while it makes a call for us, and watched once."""
         async with canned(head("application/json", 400), b"{}") as server, new_http_client() as http:
             for _ in range(2):
-                adapter = await self.harness.connect(server.base_url, http)
-                failure_of(await adapter.acomplete(request(self.harness), nowhere))
+                adapter = await self.made.connect(server.base_url, http)
+                failure_of(await adapter.acomplete(request(self.made), nowhere))
             async with http.stream("POST", server.base_url, content=b"") as answer:
                 assert not answer.is_stream_consumed
             assert len(http.event_hooks["response"]) == 1
@@ -98,8 +100,8 @@ class FaultContract(WireContract):
     @pytest.mark.parametrize("key", ["sk-SECRET\n", "sk-SECRET\r\nx: y", "k\n"])
     async def test_a_key_that_cannot_be_sent_is_said_once_and_never_shown(self, key: str, streamed: bool) -> None:
         async with canned() as server, new_http_client() as http:
-            adapter = await self.harness.connect(server.base_url, http, key=key)
-            failure = failure_of(await adapter.acomplete(request(self.harness, streamed=streamed), nowhere))
+            adapter = await self.made.connect(server.base_url, http, key=key)
+            failure = failure_of(await adapter.acomplete(request(self.made, streamed=streamed), nowhere))
 
         assert classify_retry_error(failure) is FailureClass.REQUEST_FATAL
         assert failure.phase == "connect"
@@ -112,8 +114,8 @@ class FaultContract(WireContract):
     async def test_no_message_shows_credentials(self, pieces: Any, streamed: bool) -> None:
         async with canned(*pieces) as server, new_http_client() as http:
             base_url = server.base_url.replace("http://", "http://user:PASSWORD@")
-            adapter = await self.harness.connect(base_url, http)
-            asked = request(self.harness, streamed=streamed, limits=Limits(64, 0.2, 0.2))
+            adapter = await self.made.connect(base_url, http)
+            asked = request(self.made, streamed=streamed, limits=Limits(64, 0.2, 0.2))
             failure = failure_of(await adapter.acomplete(asked, nowhere))
 
         assert "PASSWORD" not in repr(failure)
@@ -122,8 +124,8 @@ class FaultContract(WireContract):
     async def test_a_server_that_quotes_the_key_is_not_passed_on(self, streamed: bool) -> None:
         body = b'{"error":{"message":"Incorrect API key provided: %b."}}' % KEY.encode()
         async with canned(head("application/json", 401), body) as server, new_http_client() as http:
-            adapter = await self.harness.connect(server.base_url, http)
-            failure = failure_of(await adapter.acomplete(request(self.harness, streamed=streamed), nowhere))
+            adapter = await self.made.connect(server.base_url, http)
+            failure = failure_of(await adapter.acomplete(request(self.made, streamed=streamed), nowhere))
 
         assert failure.message == "Incorrect API key provided: ***. (401)"
 
@@ -131,8 +133,8 @@ class FaultContract(WireContract):
     async def test_a_closed_client_is_said_and_not_tried_again(self, streamed: bool) -> None:
         async with canned() as server:
             async with new_http_client() as http:
-                adapter = await self.harness.connect(server.base_url, http)
-            failure = failure_of(await adapter.acomplete(request(self.harness, streamed=streamed), nowhere))
+                adapter = await self.made.connect(server.base_url, http)
+            failure = failure_of(await adapter.acomplete(request(self.made, streamed=streamed), nowhere))
 
         assert failure.message == "the HTTP client is closed"
         assert classify_retry_error(failure) is FailureClass.REQUEST_FATAL
@@ -152,23 +154,23 @@ class FaultContract(WireContract):
     )  # fmt: skip
     async def test_no_event_is_an_exception(self, event: Any) -> None:
         data = b"data: %b\n\n" % json.dumps(event).replace("000000", "0" * 5000).encode()
-        start, _ = stream_of(self.harness, says("abc"))
+        start, _ = stream_of(self.made, says("abc"))
         for pieces in ((data,), (start, data)):
             async with canned(STREAM, *pieces) as server, new_http_client() as http:
-                adapter = await self.harness.connect(server.base_url, http)
-                await adapter.acomplete(request(self.harness, streamed=True), nowhere)
+                adapter = await self.made.connect(server.base_url, http)
+                await adapter.acomplete(request(self.made, streamed=True), nowhere)
 
     async def test_an_event_without_end_is_not_kept(self, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setattr("geode.adapters.http_json.answer.MAX_EVENT_BYTES", 1000)
         async with canned(STREAM, b'data: "', *[b"x" * 300] * 10, 1.0) as server, new_http_client() as http:
-            adapter = await self.harness.connect(server.base_url, http)
-            failure = failure_of(await adapter.acomplete(request(self.harness, streamed=True), nowhere))
+            adapter = await self.made.connect(server.base_url, http)
+            failure = failure_of(await adapter.acomplete(request(self.made, streamed=True), nowhere))
 
         assert failure.message == "sent an event of more than 1000 bytes"
         assert classify_retry_error(failure) is FailureClass.UNKNOWN
 
     async def test_too_large_a_request_is_not_sent_again(self) -> None:
-        emulator = self.harness.emulator(fails(413), says("never"))
+        emulator = self.made.emulator(fails(413), says("never"))
         outcome = await self.run(emulator)
 
         assert not isinstance(outcome, Answered)
@@ -191,7 +193,7 @@ class FaultContract(WireContract):
     @pytest.mark.parametrize("name", specification.HINTS)
     async def test_a_hint_is_kept(self, name: str) -> None:
         hinted, clock = specification.HINTS[name], ManualClock(time.time())
-        emulator = self.harness.emulator(hinted.failure, says("well"))
+        emulator = self.made.emulator(hinted.failure, says("well"))
 
         outcome = await self.run(emulator, clock=clock, policy=Policy())
 
@@ -205,9 +207,9 @@ class FaultContract(WireContract):
             assert clock.slept == []
 
     @STREAMED
-    async def test_a_server_that_says_nothing_is_a_timeout(self, streamed: bool) -> None:
+    async def test_silence_of_either_kind_is_a_timeout_after_all_attempts(self, streamed: bool) -> None:
         limits: dict[str, Any] = {"idle_timeout_seconds": 0.12} if streamed else {"call_timeout_seconds": 0.12}
-        emulator, journal = self.harness.emulator(hangs(), hangs(), hangs(), says("never")), MemoryJournal()
+        emulator, journal = self.made.emulator(hangs(), hangs(), hangs(), says("never")), MemoryJournal()
 
         started = time.monotonic()
         outcome = await self.run(emulator, streamed=streamed, journal=journal, policy=Policy(retry=AT_ONCE, **limits))
@@ -220,7 +222,7 @@ class FaultContract(WireContract):
 
     async def test_a_streamed_call_has_an_end_too(self) -> None:
         """The bound of the whole call holds although something comes all the time."""
-        emulator = self.harness.emulator(says("x" * 40), event_delay_seconds=0.06)
+        emulator = self.made.emulator(says("x" * 40), event_delay_seconds=0.06)
         policy = Policy(retry=RetryPolicy(attempts=1), call_timeout_seconds=0.15)
 
         outcome = await self.run(emulator, streamed=True, policy=policy)
@@ -229,7 +231,7 @@ class FaultContract(WireContract):
         assert len(emulator.received) == 1
 
 
-def stream_of(harness: HttpHarness, reply: Reply) -> tuple[bytes, bytes]:
+def stream_of(harness: ShippedHarness, reply: Reply) -> tuple[bytes, bytes]:
     """A reply as the bytes of a stream: up to the first delta, and what follows it."""
     protocol, exchange = harness.wire, Exchange(harness.wire, {"model": harness.model}, harness.spoken, streamed=True)
     render = {"messages": render_messages, "responses": render_responses, "chat": render_chat}[protocol]

@@ -1,0 +1,160 @@
+"""The harnesses of the adapters that ship.
+
+They declare what the adapters declare, and the contracts ask it both ways; the facts beside that come from the
+specification.
+"""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Sequence
+from contextlib import asynccontextmanager
+from typing import ClassVar
+
+from geode.adapters.anthropic_messages import model as anthropic_messages
+from geode.adapters.chat_completions import model as chat_completions
+from geode.adapters.clock_manual import ManualClock
+from geode.adapters.clock_system import SystemClock
+from geode.adapters.journal_memory import MemoryJournal
+from geode.adapters.openai_responses import model as openai_responses
+from geode.adapters.schema_jsonschema import JsonschemaValidator
+from geode.adapters.scripted.model import ScriptedModel
+from geode.domain.approval import Approve, Deny, Later
+from geode.domain.content import ToolUseBlock
+from geode.domain.loop.inputs import Input
+from geode.domain.loop.state import State
+from geode.domain.request import Capabilities
+from geode.domain.routing import DialectName
+from geode.domain.script import Step
+from geode.entrypoints.approvers import ApproveAll, ApproveNamed, AskEach, InTurn
+from geode.entrypoints.compliance.approval import ApproverHarness
+from geode.entrypoints.compliance.clock import ClockHarness
+from geode.entrypoints.compliance.harness import ModelHarness
+from geode.entrypoints.compliance.journal import JournalHarness
+from geode.entrypoints.compliance.playing import Playing
+from geode.entrypoints.compliance.schema import SchemaHarness
+from geode.entrypoints.compliance.wire_harness import WireHarness
+from geode.entrypoints.emulator import Dialect
+
+
+class ShippedHarness(WireHarness):
+    """`auto_only` are models that take no forced choice. `parallel`: parallel calls are asked for. `calls_need_tools`:
+    a history with calls goes out with their tools although none are given."""
+
+    auto_only: ClassVar[tuple[str, ...]] = ()
+    parallel: ClassVar[bool] = False
+    calls_need_tools: ClassVar[bool] = False
+
+
+class MessagesHarness(ShippedHarness):
+    wire, spoken, model = "messages", "anthropic", "claude-opus-5"
+    capabilities = anthropic_messages.CAPABILITIES
+    auto_only = ("claude-opus-5-5", "claude-fable-5-1", "claude-mythos-5-1")
+    calls_need_tools = True
+
+
+class ResponsesHarness(ShippedHarness):
+    wire, spoken, model = "responses", "openai", "gpt-4.1"
+    capabilities = openai_responses.CAPABILITIES
+    reasoner = "gpt-5.2"
+    parallel = True
+
+
+class ChatHarness(ShippedHarness):
+    """Servers of one's own."""
+
+    wire, model = "chat", "local-model"
+    spoken: ClassVar[Dialect] = "generic"
+    dialect: ClassVar[DialectName] = "generic"
+    capabilities = chat_completions.CAPABILITIES["generic"]
+
+
+class ChatOpenaiHarness(ChatHarness):
+    spoken, dialect, model = "openai", "openai", "gpt-4.1"
+    capabilities = chat_completions.CAPABILITIES["openai"]
+    reasoner = "gpt-5.2"
+
+
+class ChatOpenrouterHarness(ChatHarness):
+    spoken, dialect, model = "openrouter", "openrouter", "mistralai/mistral-large"
+    capabilities = chat_completions.CAPABILITIES["openrouter"]
+    calls_need_tools = True
+
+
+class ChatGlmHarness(ChatHarness):
+    spoken, dialect, model = "glm", "glm", "glm-5.2"
+    capabilities = chat_completions.CAPABILITIES["glm"]
+
+
+class _Model(ScriptedModel):
+    """How much of the script is played is what the tests ask; it is no fault by itself."""
+
+    def finish(self) -> None:
+        """Nothing is checked."""
+
+
+class ScriptedHarness(ModelHarness):
+    """The scripted model sends nothing: a request counts, and has no bytes."""
+
+    capabilities = Capabilities()
+    model = "scripted"
+    streams = True
+    thinks = True
+
+    @asynccontextmanager
+    async def playing(self, *script: Step, pace_seconds: float = 0.0) -> AsyncIterator[Playing]:
+        model = _Model(*script)
+        yield Playing(model, self.model, lambda: [b""] * len(model.requests))
+
+
+# ---- the other ports -----------------------------------------------------------------------------
+
+
+class SystemClockHarness(ClockHarness):
+    def clock(self) -> SystemClock:
+        return SystemClock()
+
+
+class ManualClockHarness(ClockHarness):
+    def clock(self) -> ManualClock:
+        return ManualClock()
+
+
+class JsonschemaHarness(SchemaHarness):
+    def validator(self) -> JsonschemaValidator:
+        return JsonschemaValidator()
+
+
+class MemoryJournalHarness(JournalHarness):
+    def journal(self) -> MemoryJournal:
+        return MemoryJournal()
+
+    def read(self, journal: object, run_id: str) -> tuple[State, Sequence[Input]]:
+        assert isinstance(journal, MemoryJournal)
+        return journal.states[run_id], journal.inputs[run_id]
+
+
+class ApproveAllHarness(ApproverHarness):
+    def approver(self) -> ApproveAll:
+        return ApproveAll()
+
+
+class ApproveNamedHarness(ApproverHarness):
+    """Denies what the contract asks about, but for one tool."""
+
+    def approver(self) -> ApproveNamed:
+        return ApproveNamed(["remove"])
+
+
+class AskEachHarness(ApproverHarness):
+    """A function that answers in turn with all that can be answered."""
+
+    def approver(self) -> AskEach:
+        async def answer(call: ToolUseBlock) -> Approve | Deny | Later:
+            return (Later(), Approve(), Deny("no"))[call.input["number"] % 3]
+
+        return AskEach(answer)
+
+
+class InTurnHarness(ApproverHarness):
+    def approver(self) -> InTurn:
+        return InTurn(ApproveAll(), "somebody")

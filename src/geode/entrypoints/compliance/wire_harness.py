@@ -1,0 +1,135 @@
+"""The harness of an adapter that speaks one of the three wires: the emulator is at the other end, and judges."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Mapping, Sequence
+from contextlib import asynccontextmanager
+from typing import Any, ClassVar, Final
+
+import httpx2
+
+from geode.adapters.http_json.clients import new_http_client
+from geode.adapters.http_json.endpoint import Endpoint
+from geode.domain.content import Opaque, Owner
+from geode.domain.json_value import dump_json
+from geode.domain.routing import DialectName, Provider, Route
+from geode.domain.script import ReplyStop, Step
+from geode.entrypoints.compliance.emulated import serve
+from geode.entrypoints.compliance.harness import Row, SendingHarness
+from geode.entrypoints.compliance.playing import Playing
+from geode.entrypoints.compliance.reading import Answered, Asked, Kept, Said, Shown, Told, read
+from geode.entrypoints.compliance.servers import tapped
+from geode.entrypoints.emulator import Dialect, Emulator, Protocol, check, laws
+from geode.entrypoints.providers import Connection, connect
+from geode.ports.model import ModelAdapter
+
+NAME: Final = "lab"
+KEY: Final = "the-key-of-the-lab"
+_PATHS: Final[Mapping[Protocol, str]] = {
+    "messages": "/v1/messages",
+    "responses": "/v1/responses",
+    "chat": "/v1/chat/completions",
+}
+
+
+class WireHarness(SendingHarness):
+    """`wire` and `dialect` are those of a Provider; `spoken` is the emulator's dialect."""
+
+    wire: ClassVar[Protocol]
+    spoken: ClassVar[Dialect]
+    dialect: ClassVar[DialectName] = "generic"
+    streams = True
+    thinks = True
+    stops: ClassVar[frozenset[ReplyStop]] = frozenset({"end", "tool_calls", "max_tokens", "refusal", "pause"})
+
+    @property
+    def owner(self) -> Owner:
+        return Owner(NAME, self.model)
+
+    @property
+    def path(self) -> str:
+        return _PATHS[self.wire]
+
+    def base_url(self, server: str) -> str:
+        return server + ("" if self.wire == "messages" else "/v1")
+
+    def provider(self, base_url: str) -> Provider:
+        return Provider(NAME, self.wire, self.base_url(base_url), KEY, self.dialect)
+
+    async def connect(
+        self, base_url: str, http: httpx2.AsyncClient, model: str | None = None, *, key: str = KEY
+    ) -> ModelAdapter:
+        """The adapter as geode builds it, with an address and a key that nobody has judged."""
+        route = Route(Provider(NAME, self.wire, "http://lab.test", None, self.dialect), model or self.model)
+        return await connect(Connection(route, Endpoint(self.base_url(base_url), f'Provider("{NAME}")', key)), http)
+
+    @asynccontextmanager
+    async def connected(self, base_url: str) -> AsyncIterator[ModelAdapter]:
+        """The adapter while it is used: override it for one that geode does not build."""
+        async with new_http_client() as http:
+            yield await self.connect(base_url, http)
+
+    def emulator(self, *script: Step, **options: Any) -> Emulator:
+        return Emulator(script, dialect=self.spoken, **options)
+
+    @asynccontextmanager
+    async def playing(self, *script: Step, pace_seconds: float = 0.0) -> AsyncIterator[Playing]:
+        emulator = self.emulator(*script, event_delay_seconds=pace_seconds, refuse=False)
+        async with tapped(serve(emulator)) as tap, self.connected(tap.base_url) as adapter:
+            playing = Playing(adapter, self.model, lambda: [_bytes(one.request) for one in emulator.received], tap.left)
+            yield playing
+            self.judge(playing)
+
+    def view(self, body: Mapping[str, Any]) -> Sequence[Row]:
+        rows: list[Row] = []
+        asked: list[str] = []
+        for said in read(self.wire, self.without_system(body)):
+            if isinstance(said, Asked):
+                asked.append(said.id)
+            row = _row(said, asked)
+            if row is not None:
+                rows.append(row)
+        return rows
+
+    def without_system(self, body: Mapping[str, Any]) -> Mapping[str, Any]:
+        if self.wire != "chat":
+            return body
+        return {**body, "messages": [one for one in body["messages"] if one["role"] not in ("system", "developer")]}
+
+    def choice(self, body: Mapping[str, Any]) -> Any:
+        return body.get("tool_choice")
+
+    def objections(self, body: Mapping[str, Any]) -> Sequence[str]:
+        found = (*check(self.wire, body, self.spoken), *laws(self.wire, body))
+        return [f"{one.rule} at {one.at}: {one.message}" for one in found]
+
+    def opaque(self, owner: Owner, number: int) -> Opaque:
+        """An item such as this wire's servers make."""
+        summary = [{"type": "summary_text", "text": f"ü {number}"}]
+        forms: dict[str, tuple[str, Any]] = {
+            "messages": ("thinking", {"type": "thinking", "thinking": f"ü {number}", "signature": f"S{number}"}),
+            "responses": (
+                "reasoning",
+                {"type": "reasoning", "id": f"rs_{number}", "summary": summary, "encrypted_content": f"E{number}"},
+            ),
+            "openrouter": ("reasoning_details", [{"type": "reasoning.text", "text": f"ü {number}", "index": 0}]),
+            "chat": ("reasoning_content", f"ü {number}"),
+        }
+        kind, value = forms[self.spoken if self.spoken == "openrouter" else self.wire]
+        return Opaque(owner, kind, dump_json(value))
+
+
+def _bytes(body: Mapping[str, Any]) -> bytes:
+    return dump_json(body).encode()
+
+
+def _row(said: Said, asked: Sequence[str]) -> Row | None:
+    match said:
+        case Told():
+            return {"who": "human" if said.who == "user" else "bot", "say": said.text}
+        case Asked():
+            return {"who": "bot", "calls": [{"id": said.id, "fn": said.name, "args": said.input}]}
+        case Answered():
+            return {"who": "tool", "id": asked[said.number], "say": said.text, "failed": said.failed}
+        case Shown() | Kept():
+            return None

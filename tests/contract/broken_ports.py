@@ -1,0 +1,191 @@
+"""Implementations of the other ports broken on purpose, each in one way, and the tests that have to notice."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Mapping
+from typing import Any, ClassVar, Final
+
+from geode.adapters.clock_manual import ManualClock
+from geode.adapters.clock_system import SystemClock
+from geode.adapters.journal_memory import MemoryJournal
+from geode.adapters.schema_jsonschema import JsonschemaValidator
+from geode.compliance import ApproverHarness, ClockHarness, JournalHarness, SchemaHarness, ToolHarness
+from geode.domain.approval import Approve, Decision, Question
+from geode.domain.loop.inputs import Input
+from geode.domain.loop.state import State
+from geode.entrypoints.compliance.shipped import MemoryJournalHarness
+from geode.ports import Tool, ToolSpec
+from geode.ports.schema import Check
+
+
+class AnswersEverything(ApproverHarness):
+    """It answers for calls that nobody asked about."""
+
+    def approver(self) -> Any:
+        class Approver:
+            async def decide(self, question: Question) -> Mapping[str, Decision]:
+                return {f"call_{number}": Approve() for number in range(9)}
+
+        return Approver()
+
+
+class AnswersYes(ApproverHarness):
+    def approver(self) -> Any:
+        class Approver:
+            async def decide(self, question: Question) -> Mapping[str, Any]:
+                return {asked.call.id: "yes" for asked in question.calls}
+
+        return Approver()
+
+
+class GoesBack(ClockHarness):
+    def clock(self) -> SystemClock:
+        class Clock(SystemClock):
+            def now(self) -> float:
+                return -super().now()
+
+        return Clock()
+
+
+class HoldsTheLoop(ClockHarness):
+    def clock(self) -> ManualClock:
+        class Clock(ManualClock):
+            async def sleep(self, seconds: float) -> None:
+                _hold(min(seconds, 0.02))
+                self.advance(seconds)
+
+        return Clock()
+
+
+def _hold(seconds: float) -> None:
+    time.sleep(seconds)
+
+
+class SleepsOn(ClockHarness):
+    """Who is cancelled wakes up as if nothing had been."""
+
+    def clock(self) -> SystemClock:
+        class Clock(SystemClock):
+            async def sleep(self, seconds: float) -> None:
+                try:
+                    await super().sleep(seconds)
+                except asyncio.CancelledError:
+                    return
+
+        return Clock()
+
+
+class _Validator(JsonschemaValidator):
+    def compile(self, schema: Mapping[str, Any]) -> Check:
+        check = super().compile(schema)
+        return lambda value: self.told(check(value))
+
+    def told(self, errors: tuple[str, ...]) -> tuple[str, ...]:
+        raise NotImplementedError
+
+
+class FirstErrorOnly(SchemaHarness):
+    def validator(self) -> JsonschemaValidator:
+        class Validator(_Validator):
+            def told(self, errors: tuple[str, ...]) -> tuple[str, ...]:
+                return errors[:1]
+
+        return Validator()
+
+
+class NoPlaces(SchemaHarness):
+    def validator(self) -> JsonschemaValidator:
+        class Validator(_Validator):
+            def told(self, errors: tuple[str, ...]) -> tuple[str, ...]:
+                return tuple(error.partition(": ")[2] for error in errors)
+
+        return Validator()
+
+
+class TakesAnySchema(SchemaHarness):
+    def validator(self) -> Any:
+        class Validator:
+            def compile(self, schema: Mapping[str, Any]) -> Check:
+                try:
+                    return JsonschemaValidator().compile(schema)
+                except ValueError:
+                    return lambda _: ()
+
+        return Validator()
+
+
+class LosesAnInput(MemoryJournalHarness):
+    def journal(self) -> MemoryJournal:
+        class Journal(MemoryJournal):
+            def happened(self, run_id: str, input: Input) -> None:
+                if len(self.inputs[run_id]) != 2:
+                    super().happened(run_id, input)
+                else:
+                    self.inputs[run_id].append(self.inputs[run_id][-1])
+
+        return Journal()
+
+
+class MixesRuns(JournalHarness):
+    """It keeps one run at a time."""
+
+    def journal(self) -> MemoryJournal:
+        class Journal(MemoryJournal):
+            def began(self, state: State) -> None:
+                self.inputs = {run_id: [] for run_id in self.inputs}
+                super().began(state)
+
+        return Journal()
+
+    def read(self, journal: Any, run_id: str) -> tuple[State, list[Input]]:
+        return journal.states[run_id], journal.inputs[run_id]
+
+
+class Undescribed(ToolHarness):
+    def tool(self) -> Tool:
+        return Tool(ToolSpec("double", "", {"type": "object", "properties": {}}), _safe(), lambda _, __: 2)
+
+    def arguments(self) -> Mapping[str, Any]:
+        return {}
+
+
+class RaisesNothing(Undescribed):
+    """It says in words that it failed, as if that were a result."""
+
+    fails_with: ClassVar[Mapping[str, Any] | None] = {"n": 0}
+
+    def tool(self) -> Tool:
+        schema = {"type": "object", "properties": {"n": {"type": "integer"}}}
+        return Tool(ToolSpec("half", "Half of it.", schema), _safe(), lambda given, _: "error" if "n" in given else "fine")
+
+
+def _safe() -> Any:
+    from geode import SafetyTier
+
+    return SafetyTier.SAFE
+
+
+# Each harness with the tests that have to notice, without the `test_` before their names.
+BROKEN_PORTS: Final[Mapping[type[Any], frozenset[str]]] = {
+    AnswersEverything: frozenset(
+        {
+            "answers_are_decisions_by_call_id",
+            "nothing_asked_nothing_answered",
+            "one_question_after_another",
+            "sessions_that_ask_at_the_same_time_get_their_own_answers",
+        }
+    ),
+    AnswersYes: frozenset({"answers_are_decisions_by_call_id"}),
+    GoesBack: frozenset({"time_never_goes_back", "sleeping_takes_as_long_as_it_says"}),
+    HoldsTheLoop: frozenset({"others_go_on_meanwhile"}),
+    SleepsOn: frozenset({"cancelling_passes_through"}),
+    FirstErrorOnly: frozenset({"every_error_has_its_place"}),
+    NoPlaces: frozenset({"every_error_has_its_place"}),
+    TakesAnySchema: frozenset({"a_schema_that_is_none_is_a_value_error_that_says_where"}),
+    LosesAnInput: frozenset({"what_was_written_is_the_whole_run", "runs_at_the_same_time_are_kept_apart"}),
+    MixesRuns: frozenset({"runs_at_the_same_time_are_kept_apart"}),
+    Undescribed: frozenset({"it_is_described_for_any_provider"}),
+    RaisesNothing: frozenset({"a_failure_is_a_failed_result"}),
+}

@@ -1,0 +1,77 @@
+"""Whoever adds an adapter, a dialect or a registered name adds its file here, or this fails."""
+
+from __future__ import annotations
+
+import pkgutil
+import sys
+from importlib.metadata import entry_points
+from pathlib import Path
+from types import ModuleType
+from typing import Any, get_args
+
+import pytest
+
+import geode.adapters
+from geode.domain.routing import DialectName, WireName
+from geode.entrypoints import approvers
+from geode.entrypoints.compliance.contract import Contract
+from geode.entrypoints.compliance.registered import CONTRACTS, GROUP, contract_of
+from geode.entrypoints.compliance.wire_harness import WireHarness
+
+HERE = Path(__file__).parent
+# Below the wires, and no adapter of a port.
+PLUMBING = {"http_json"}
+MODULES = sorted({found.name for found in pkgutil.iter_modules(geode.adapters.__path__)} - PLUMBING)
+REGISTERED = {one.name: one for one in entry_points(group=GROUP) if one.value.startswith("geode.")}
+
+
+def module(name: str) -> ModuleType:
+    __import__(f"tests.contract.{name}")
+    return sys.modules[f"tests.contract.{name}"]
+
+
+def proven() -> list[type[Any]]:
+    """The harnesses of every class of tests in this folder."""
+    modules = (
+        module(path.stem) for path in sorted(HERE.glob("test_*.py")) if path.stem not in ("test_broken", Path(__file__).stem)
+    )
+    found = (value for one in modules for name, value in vars(one).items() if name.startswith("Test"))
+    return [vars(value)["harness"] for value in found if isinstance(value, type) and issubclass(value, Contract)]
+
+
+@pytest.mark.parametrize("name", MODULES)
+def test_every_adapter_has_its_file(name: str) -> None:
+    classes = [value for key, value in vars(module(f"test_{name}")).items() if key.startswith("Test")]
+    assert any(issubclass(value, Contract) for value in classes)
+
+
+def test_every_wire_and_dialect_that_can_be_connected_is_proven() -> None:
+    wanted = {(wire, dialect) for wire in get_args(WireName) for dialect in get_args(DialectName) if wire == "chat"}
+    wanted |= {(wire, "generic") for wire in get_args(WireName)}
+    wires = (harness for harness in proven() if issubclass(harness, WireHarness))
+    assert {(harness.wire, harness.dialect) for harness in wires} == wanted
+
+
+def test_every_approver_is_proven() -> None:
+    wanted = {name for name, value in vars(approvers).items() if isinstance(value, type) and hasattr(value, "decide")}
+    wanted -= {"Approver"}
+    assert {f"{name}Harness" for name in wanted} <= {harness.__name__ for harness in proven()}
+
+
+@pytest.mark.parametrize("name", REGISTERED)
+def test_every_registered_harness_is_proven_here_too(name: str) -> None:
+    harness = REGISTERED[name].load()
+    assert contract_of(harness) is not None
+    assert harness in proven()
+
+
+def test_what_ships_is_registered() -> None:
+    shipped = {harness for harness in proven() if harness.__module__.endswith("compliance.shipped")}
+    assert shipped == {one.load() for one in REGISTERED.values()}
+
+
+@pytest.mark.parametrize(("kind", "contract"), CONTRACTS, ids=lambda value: value.__name__)
+def test_a_contract_asks_something(kind: type[Any], contract: type[Contract]) -> None:
+    """Whatever else it is, an empty run is not green."""
+    assert [name for name in dir(contract) if name.startswith("test_")]
+    assert kind.__abstractmethods__
