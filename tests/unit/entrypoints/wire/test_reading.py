@@ -13,10 +13,7 @@ from geode.domain.choice import Auto, Named, NoTools, Required
 from geode.domain.content import Opaque, Owner
 from geode.domain.conversation import Conversation
 from geode.domain.request import AdapterCallRequest, Limits
-from geode.entrypoints.emulator import Protocol
-from geode.entrypoints.emulator.render import Dialect
-from geode.entrypoints.wire.wires import READERS, wire_of
-from tests.contract.histories import (
+from geode.entrypoints.compliance.histories import (
     LINK,
     LIST,
     PDF,
@@ -27,13 +24,16 @@ from tests.contract.histories import (
     MakeOpaque,
     answer,
     call,
-    conversations,
     history,
     model,
     results,
     user,
 )
-from tests.contract.reading import read
+from geode.entrypoints.compliance.reading import read
+from geode.entrypoints.emulator import Protocol
+from geode.entrypoints.emulator.render import Dialect
+from geode.entrypoints.wire.wires import READERS, wire_of
+from tests.contract.strategies import conversations
 
 ME = Owner("me", "model-1")
 WIRES: tuple[tuple[Protocol, Dialect], ...] = (
