@@ -39,6 +39,7 @@ if TYPE_CHECKING:
     from geode.entrypoints.runtime import run as run
     from geode.entrypoints.runtime import session as session
     from geode.entrypoints.tools import tool as tool
+    from geode.entrypoints.wire.embedding import conversation_from as conversation_from
     from geode.ports.tools import ToolContext as ToolContext
     from geode.ports.tools import ToolError as ToolError
     from geode.ports.tools import ToolRetry as ToolRetry
@@ -72,6 +73,7 @@ __all__ = [
     "ToolUseBlock",
     "Usage",
     "WireName",
+    "conversation_from",
     "run",
     "session",
     "tool",
@@ -91,6 +93,7 @@ _HOME: Final = {
     "geode.domain.tools": ("ToolSpec",),
     "geode.entrypoints.runtime": ("Runtime", "run", "session"),
     "geode.entrypoints.tools": ("tool",),
+    "geode.entrypoints.wire.embedding": ("conversation_from",),
     "geode.ports.tools": ("ToolContext", "ToolError", "ToolRetry"),
 }
 _MODULE_OF: Final = {name: module for module, names in _HOME.items() for name in names}

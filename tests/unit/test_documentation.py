@@ -70,6 +70,7 @@ PLAYED: dict[str, tuple[Script, str]] = {
     "quickstart: Your own server": ((), "Hello from the lab.\n"),
     "quickstart: Many runs": ((says("Sunny"), says("Sunny")), "['Sunny', 'Sunny']\n"),
     "quickstart: In a container": ((), "hi\n"),
+    "wire: Move a request to another wire": ((), "turn 1: interrupted (c1)\n"),
 }
 
 

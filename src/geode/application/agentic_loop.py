@@ -214,7 +214,8 @@ def _check_conversation(value: object) -> None:
     if value is not None and not isinstance(value, Conversation):
         items = cast("list[object]", value) if isinstance(value, list) else []
         shown = f"list of {type(items[0]).__name__}" if items else type(value).__name__
-        raise Misuse("conversation-type", f"conversation must be a Conversation, got {shown}: Conversation.loads(text)")
+        ways = "Conversation.loads(text) or geode.conversation_from(wire, list)"
+        raise Misuse("conversation-type", f"conversation must be a Conversation, got {shown}: {ways}")
 
 
 def _items(prompt: object) -> tuple[Part, ...]:

@@ -16,27 +16,34 @@ _MINTED: Final = "call_g"
 Item = TypeVar("Item", bound=Text | ToolUseBlock | Opaque)
 
 
-def with_unique_ids(items: tuple[Item, ...], round: int, taken: Collection[str]) -> tuple[Item, ...]:
+def with_unique_ids(
+    items: tuple[Item, ...], round: int, taken: Collection[str], numbers: dict[str, int] | None = None
+) -> tuple[Item, ...]:
     """`items` with every call's id present and unused: in this reply, and among those `taken` before.
 
     A missing id becomes one made of round and place, so the same reply always gets the same ids.
-    The very same tuple comes back when nothing had to be renamed.
+    The very same tuple comes back when nothing had to be renamed. `numbers` are kept from reply to reply
+    while `taken` only grows, so that an id that is used in each of them is not counted up anew.
     """
+    counted = {} if numbers is None else numbers
     used: set[str] = set()
     renamed: dict[int, Item] = {}
     for place, item in enumerate(items):
         if isinstance(item, ToolUseBlock):
-            id = _unused(item.id or f"{_MINTED}{round}_{place}", used, taken)
+            id = _unused(item.id or f"{_MINTED}{round}_{place}", used, taken, counted)
             used.add(id)
             if id != item.id:
                 renamed[place] = replace(item, id=id)
     return tuple(renamed.get(place, item) for place, item in enumerate(items)) if renamed else items
 
 
-def _unused(wanted: str, used: set[str], taken: Collection[str]) -> str:
-    id, number = wanted, 2
-    while id in used or id in taken:
-        id, number = f"{wanted}_{number}", number + 1
+def _unused(wanted: str, used: set[str], taken: Collection[str], numbers: dict[str, int]) -> str:
+    if wanted not in used and wanted not in taken:
+        return wanted
+    number = numbers.get(wanted, 2)
+    while (id := f"{wanted}_{number}") in used or id in taken:
+        number += 1
+    numbers[wanted] = number + 1
     return id
 
 

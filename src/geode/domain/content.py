@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from base64 import b64encode
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
@@ -193,7 +194,13 @@ def calls_in(items: Iterable[object]) -> tuple[ToolUseBlock, ...]:
     return tuple(item for item in items if isinstance(item, ToolUseBlock))
 
 
+ErrorKind: TypeAlias = Literal["failed", "denied", "interrupted", "outcome_unknown"]
 ResultKind: TypeAlias = Literal["ok", "failed", "denied", "interrupted", "outcome_unknown"]
+
+# What the text of a result says that holds media alone.
+SILENT: Final = "done"
+_OK: Final = "ok: "
+_LOOKS_FLAGGED: Final = re.compile(rf"(ok: )*({'|'.join(get_args(ErrorKind))})(: |$)")
 
 
 @dataclass(frozen=True, slots=True)
@@ -220,9 +227,15 @@ class ToolResult:
 
     @property
     def flagged_text(self) -> str:
-        """`text`, beginning with the kind where it is not ok: for wires that have no error flag. Never empty."""
-        text = self.text or ("done" if self.media else self.kind)
-        return text if self.kind == "ok" or text.startswith(self.kind) else f"{self.kind}: {text}"
+        """`text` with its kind, for wires that have no error flag; `flagged` reads it back. Never empty.
+
+        What is not ok begins with its kind; what is ok and would look as if it were not, with `ok: `.
+        """
+        text = self.text or (SILENT if self.media else self.kind)
+        if self.kind == "ok":
+            return f"{_OK}{text}" if _LOOKS_FLAGGED.match(text) else text
+        says_so = text == self.kind or (self.kind != "failed" and text.startswith(f"{self.kind}: "))
+        return text if says_so else f"{self.kind}: {text}"
 
     @property
     def media(self) -> tuple[Media, ...]:
@@ -233,6 +246,24 @@ class ToolResult:
     def is_error(self) -> bool:
         """The wire's error flag: set on every kind but `ok` (spec section 3)."""
         return self.kind != "ok"
+
+
+def flagged(text: str) -> tuple[ResultKind, str]:
+    """The kind and the text in a `flagged_text`; a text that names no kind is ok.
+
+    `failed: ` is taken off. The words of the other kinds are a part of what geode says itself, so they stay.
+    """
+    if text.startswith(_OK) and _LOOKS_FLAGGED.match(text, len(_OK)):
+        return "ok", text.removeprefix(_OK)
+    kind = error_kind(text)
+    if kind is None:
+        return "ok", text
+    return kind, text.removeprefix("failed: ")
+
+
+def error_kind(text: str) -> ErrorKind | None:
+    """The kind other than ok that `text` begins with, as `flagged_text` writes it."""
+    return next((kind for kind in get_args(ErrorKind) if text == kind or text.startswith(f"{kind}: ")), None)
 
 
 def result(call_id: str, kind: ResultKind, text: str, detail: str = "") -> ToolResult:

@@ -11,7 +11,8 @@ MISUSE_IDS: Final[Mapping[str, str]] = {
     "approve-type": "`approve=` takes a function of one call, or an object with `decide(question)`.",
     "call-id": "A conversation was built with a call id that is empty or occurs twice; `Conversation.repaired` mends it.",
     "context-twice": "A tool takes its `ToolContext` twice; one is enough.",
-    "conversation-type": "`conversation=` takes a `Conversation`: `Conversation.loads(text)` makes one of stored text.",
+    "conversation-type": "`conversation=` takes a `Conversation`: `Conversation.loads(text)` makes one of stored text, "
+    "`geode.conversation_from(wire, list)` one of the messages of another program.",
     "deps-type": "A tool's `ToolContext[D]` wants other dependencies than `deps=` gives.",
     "emulator-address": "`geode emulate` cannot listen there: the address is taken, or is none of this machine's loopback.",
     "effort": "`effort=` takes a word that the model knows, for example `low`.",
@@ -23,6 +24,7 @@ MISUSE_IDS: Final[Mapping[str, str]] = {
     "max-sessions": "`max_sessions` counts the sessions that a Runtime lends at once: a whole number of 1 or more.",
     "media-type": "An `Image` is png, jpeg, gif or webp, a `Document` is a PDF or plain text.",
     "media-url": "`ImageUrl` and `DocumentUrl` take an http or https address.",
+    "messages-type": "`conversation_from` takes a list of JSON objects: the messages of a request, or the items of its input.",
     "missing-extra": "The provider's SDK is not installed; the message names the extra.",
     "model-type": "`model=` takes a model id or an adapter.",
     "no-annotation": "A tool's parameter has no type, so no schema could tell a model what to fill in.",
@@ -66,6 +68,7 @@ MISUSE_IDS: Final[Mapping[str, str]] = {
     "unknown-tier": "A tier is none of safe, mcp_trusted, expensive, write and dangerous.",
     "unpaired": "A conversation was built with a call and a result that do not pair; `Conversation.repaired` mends it.",
     "var-args": "A tool takes `*args` or `**kwargs`, which no schema can describe.",
+    "wire": "A wire is messages, responses or chat.",
 }
 
 

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Iterator
 from dataclasses import replace
-from itertools import takewhile
-from typing import Final
+from typing import Final, NamedTuple
 
 from geode.domain.call_ids import with_unique_ids
 from geode.domain.content import ToolResult, ToolUseBlock, result
@@ -19,6 +19,9 @@ def repair(turns: tuple[Turn, ...]) -> tuple[tuple[Turn, ...], tuple[Repair, ...
     mended: list[Turn] = []
     repairs: list[Repair] = []
     taken: set[str] = set()
+    numbers: dict[str, int] = {}
+    rounds = _rounds(turns)
+    first = next(iter(rounds), len(turns))
     for index, turn in enumerate(turns):
         match turn:
             case UserTurn():
@@ -27,78 +30,82 @@ def repair(turns: tuple[Turn, ...]) -> tuple[tuple[Turn, ...], tuple[Repair, ...
                 repairs.append(Repair("empty_dropped", index))
             case ToolResultsTurn():
                 pass  # placed with the calls they answer, or dropped, by `_close`
-            case AssistantTurn() if says_nothing(turn):
+            case AssistantTurn() if index not in rounds:
                 repairs.append(Repair("empty_dropped", index))
             case AssistantTurn():
-                mended += _close(index, turn, turns, taken, repairs)
-        if not _follows_assistant(index, turns):
-            repairs += _orphans(index, turn)
-            mended += _rescued_hints(turn)
+                mended += _close(index, turn, rounds[index], (taken, numbers), repairs)
+        if isinstance(turn, ToolResultsTurn) and index < first:
+            repairs += (Repair("orphan_dropped", index, found.call_id) for found in turn.results)
+            mended += [UserTurn((), turn.hints)] if turn.hints else []
     return tuple(mended), tuple(repairs)
 
 
-def _follows_assistant(index: int, turns: tuple[Turn, ...]) -> bool:
-    return any(isinstance(turn, AssistantTurn) and not says_nothing(turn) for turn in turns[:index])
+class _Round(NamedTuple):
+    """What belongs to a turn of the model: for the places of its calls their answers, each with its turn; what
+    came until the model spoke again and answers no call; the hints of that time."""
+
+    answers: dict[int, tuple[int, ToolResult]]
+    dropped: list[Repair]
+    hints: list[Hint]
 
 
-def _orphans(index: int, turn: Turn) -> Iterator[Repair]:
-    if isinstance(turn, ToolResultsTurn):
-        yield from (Repair("orphan_dropped", index, found.call_id) for found in turn.results)
+def _rounds(turns: tuple[Turn, ...]) -> dict[int, _Round]:
+    """The rounds by the turns that begin them.
+
+    A result answers the latest call with its id, also after the model has spoken again; equal ids in one turn
+    take their answers in order.
+    """
+    rounds: dict[int, _Round] = {}
+    waiting: dict[str, tuple[_Round, deque[int]]] = {}
+    current: _Round | None = None
+    for at, turn in enumerate(turns):
+        if isinstance(turn, AssistantTurn) and not says_nothing(turn):
+            current = rounds[at] = _Round({}, [], [])
+            for place, call in enumerate(turn.calls):
+                if call.id not in waiting or waiting[call.id][0] is not current:
+                    waiting[call.id] = (current, deque())
+                waiting[call.id][1].append(place)
+        elif isinstance(turn, ToolResultsTurn) and current is not None:
+            current.hints.extend(turn.hints)
+            for found in turn.results:
+                asked, places = waiting.get(found.call_id, (None, ()))
+                if asked is not None and places:
+                    asked.answers[places.popleft()] = (at, found)
+                    continue
+                twice = asked is current
+                current.dropped.append(Repair("duplicate_dropped" if twice else "orphan_dropped", at, found.call_id))
+    return rounds
 
 
-def _rescued_hints(turn: Turn) -> Iterator[Turn]:
-    if isinstance(turn, ToolResultsTurn) and turn.hints:
-        yield UserTurn((), turn.hints)
-
-
-def _close(index: int, turn: AssistantTurn, turns: tuple[Turn, ...], taken: set[str], repairs: list[Repair]) -> Iterator[Turn]:
+def _close(
+    index: int, turn: AssistantTurn, round: _Round, ids: tuple[set[str], dict[str, int]], repairs: list[Repair]
+) -> Iterator[Turn]:
     """The assistant turn with fitting ids and, when it calls, the one turn of results that answers it."""
-    renamed = replace(turn, items=with_unique_ids(turn.items, index, taken))
+    taken, numbers = ids
+    renamed = replace(turn, items=with_unique_ids(turn.items, index, taken, numbers))
     taken.update(call.id for call in renamed.calls)
     for old, new in zip(turn.calls, renamed.calls, strict=True):
         if old.id != new.id:
             repairs.append(Repair("id_changed", index, new.id))
     yield turn if renamed == turn else renamed
 
-    following = list(takewhile(lambda pair: not _speaks(pair[1]), enumerate(turns[index + 1 :], index + 1)))
-    answers = [(at, found) for at, later in following if isinstance(later, ToolResultsTurn) for found in later.results]
-    hints: tuple[Hint, ...] = tuple(
-        hint for _, later in following if isinstance(later, ToolResultsTurn) for hint in later.hints
-    )
-    results = _match(index, turn.calls, renamed.calls, answers, repairs)
+    results, hints = tuple(_answers(index, renamed.calls, round, repairs)), tuple(round.hints)
     if results:
         yield ToolResultsTurn(results, hints)
     elif hints:
         yield UserTurn((), hints)
 
 
-def _speaks(turn: Turn) -> bool:
-    return isinstance(turn, AssistantTurn) and not says_nothing(turn)
-
-
-def _match(
-    index: int,
-    calls: tuple[ToolUseBlock, ...],
-    renamed: tuple[ToolUseBlock, ...],
-    answers: list[tuple[int, ToolResult]],
-    repairs: list[Repair],
-) -> tuple[ToolResult, ...]:
-    """One result per call, in call order. Equal ids in one turn take their answers in order."""
-    results: list[ToolResult] = []
-    taken: list[int] = []
-    left = dict(enumerate(answers))
-    for call, new in zip(calls, renamed, strict=True):
-        place = next((place for place, (_, found) in left.items() if found.call_id == call.id), None)
-        if place is None:
-            repairs.append(Repair("interrupted", index, new.id))
-            results.append(result(new.id, "interrupted", INTERRUPTED))
+def _answers(index: int, calls: tuple[ToolUseBlock, ...], round: _Round, repairs: list[Repair]) -> Iterator[ToolResult]:
+    """One result per call, in call order."""
+    for place, call in enumerate(calls):
+        if place not in round.answers:
+            repairs.append(Repair("interrupted", index, call.id))
+            yield result(call.id, "interrupted", INTERRUPTED)
             continue
-        taken.append(place)
-        _, found = left.pop(place)
-        results.append(found if call.id == new.id else replace(found, call_id=new.id))
-    answered = {call.id for call in calls}
-    for at, extra in left.values():
-        repairs.append(Repair("duplicate_dropped" if extra.call_id in answered else "orphan_dropped", at, extra.call_id))
-    if taken != sorted(taken) or any(answers[place][0] != index + 1 for place in taken):
+        _, found = round.answers[place]
+        yield found if found.call_id == call.id else replace(found, call_id=call.id)
+    repairs += round.dropped
+    came = list(round.answers)
+    if came != sorted(came) or any(at != index + 1 for at, _ in round.answers.values()):
         repairs.append(Repair("reordered", index))
-    return tuple(results)

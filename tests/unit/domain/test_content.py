@@ -6,7 +6,7 @@ from decimal import Decimal
 
 import pytest
 
-from geode.domain.content import ResultKind, Text, ToolResult, ToolUseBlock, result
+from geode.domain.content import ResultKind, Text, ToolResult, ToolUseBlock, flagged, result
 from geode.domain.reply import Stop, Usage
 from tests.unit.domain.builders import call, image, reply
 
@@ -28,6 +28,40 @@ def test_texts_and_pictures_of_a_result() -> None:
     mixed = ToolResult("c", "ok", (Text("a"), image(), Text("b")))
     assert (mixed.text, mixed.media) == ("a\nb", (image(),))
     assert (mixed.detail, mixed.recoverable) == ("", True)
+
+
+@pytest.mark.parametrize(
+    ("kind", "text", "told"),
+    [
+        ("ok", "fine", "fine"),
+        ("ok", "ok: fine", "ok: fine"),
+        ("ok", "failed", "ok: failed"),
+        ("ok", "failed: 2 of 3", "ok: failed: 2 of 3"),
+        ("ok", "ok: denied: x", "ok: ok: denied: x"),
+        ("ok", "failed to fail", "failed to fail"),
+        ("failed", "boom", "failed: boom"),
+        ("failed", "failed to open", "failed: failed to open"),
+        ("failed", "failed: boom", "failed: failed: boom"),
+        ("failed", "denied: by the server", "failed: denied: by the server"),
+        ("denied", "denied: no", "denied: no"),
+        ("interrupted", "interrupted", "interrupted"),
+    ],
+)
+def test_a_kind_in_the_text_can_be_read_back(kind: ResultKind, text: str, told: str) -> None:
+    assert result("c", kind, text).flagged_text == told
+    assert flagged(told) == (kind, text)
+
+
+def test_what_is_neither_ok_nor_failed_keeps_its_word() -> None:
+    """It is a part of what geode says, and the wire with an error flag has no other place for it."""
+    assert result("c", "denied", "no").flagged_text == "denied: no"
+    assert flagged("denied: no") == ("denied", "denied: no")
+
+
+def test_a_result_that_says_nothing_says_its_kind() -> None:
+    assert ToolResult("c", "ok", ()).flagged_text == "ok"
+    assert ToolResult("c", "failed", ()).flagged_text == "failed"
+    assert ToolResult("c", "ok", (image(),)).flagged_text == "done"
 
 
 def test_a_result_that_is_only_text() -> None:

@@ -129,19 +129,24 @@ def speaks(turn: Turn) -> bool:
 
 
 def answers_by_the_book(turns: tuple[Turn, ...]) -> list[tuple[str, str]]:
-    """Kind and text of the result of every call: the n-th with its id in its round, or interrupted."""
+    """Kind and text of the result of every call: the n-th with its id until the id is used again, or interrupted."""
     found: list[tuple[str, str]] = []
     for place, turn in enumerate(turns):
         if not (isinstance(turn, AssistantTurn) and speaks(turn)):
             continue
-        until = next((at for at in range(place + 1, len(turns)) if speaks(turns[at])), len(turns))
-        later = [one for other in turns[place:until] if isinstance(other, ToolResultsTurn) for one in other.results]
-        for call in turn.calls:
-            mine = next((one for one in later if one.call_id == call.id), None)
-            if mine is not None:
-                later.remove(mine)
-            found.append((mine.kind, mine.text) if mine else ("interrupted", ""))
+        for number, call in enumerate(turn.calls):
+            again = (at for at in range(place + 1, len(turns)) if call.id in ids_of(turns[at]))
+            after = turns[place : next(again, len(turns))]
+            mine = [
+                one for other in after if isinstance(other, ToolResultsTurn) for one in other.results if one.call_id == call.id
+            ]
+            before = [other.id for other in turn.calls[:number]].count(call.id)
+            found.append((mine[before].kind, mine[before].text) if before < len(mine) else ("interrupted", ""))
     return found
+
+
+def ids_of(turn: Turn) -> list[str]:
+    return [call.id for call in turn.calls] if isinstance(turn, AssistantTurn) else []
 
 
 def hints_of(turns: tuple[Turn, ...]) -> Counter[Hint]:

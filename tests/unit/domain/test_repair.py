@@ -98,10 +98,26 @@ ROWS: list[Row] = [
         (Repair("orphan_dropped", 1, "a"),),
     ),
     (
-        "a result of an earlier round comes too late",
-        (assistant(call("a")), assistant(call("b")), results("b", "a")),
-        (assistant(call("a")), results(interrupted("a")), assistant(call("b")), results("b")),
-        (Repair("interrupted", 0, "a"), Repair("orphan_dropped", 2, "a")),
+        "the results of two turns come together, after both",
+        (assistant(call("a")), assistant(call("b")), results("a", "b")),
+        (assistant(call("a")), results("a"), assistant(call("b")), results("b")),
+        (Repair("reordered", 0),),
+    ),
+    (
+        "a result comes after the model has spoken again",
+        (assistant(call("a"), call("b")), results("b"), assistant("and?"), results("a"), user()),
+        (assistant(call("a"), call("b")), results("a", "b"), assistant("and?"), user()),
+        (Repair("reordered", 0),),
+    ),
+    (
+        "a late result with an id that was used again is of the later call",
+        (assistant(call("a")), assistant(call("a")), results("a", "a")),
+        (assistant(call("a")), results(interrupted("a")), assistant(call("a_2")), results("a_2")),
+        (
+            Repair("interrupted", 0, "a"),
+            Repair("id_changed", 1, "a_2"),
+            Repair("duplicate_dropped", 2, "a"),
+        ),
     ),
     (
         "an id used in every round: each result stays with its own",

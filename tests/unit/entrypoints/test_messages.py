@@ -198,7 +198,8 @@ def test_12_a_conversation_that_is_none() -> None:
         await UNTYPED.run("Hi", model=ScriptedModel(), conversation=[{"role": "user", "content": "Hi"}])
 
     assert said(lambda: asyncio.run(use()), "conversation-type") == (
-        "conversation must be a Conversation, got list of dict: Conversation.loads(text) [conversation-type]"
+        "conversation must be a Conversation, got list of dict: "
+        "Conversation.loads(text) or geode.conversation_from(wire, list) [conversation-type]"
     )
 
 

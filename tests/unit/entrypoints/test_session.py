@@ -394,6 +394,7 @@ NAMES = {
     *("Outcome", "Answered", "Refused", "Exhausted", "Failed", "Stopped", "Suspended"),
     "Misuse",
     "Usage",  # what an adapter's author needs beside ToolUseBlock
+    "conversation_from",  # what somebody needs who comes from another program
 }
 
 

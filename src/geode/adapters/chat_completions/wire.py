@@ -44,7 +44,8 @@ STOPS: Final[Mapping[str, Stop]] = {
 BROKEN: Final = frozenset({"error", "network_error"})
 # Fields of an assistant message that only their owner understands; they go back as they came.
 OPAQUE_FIELDS: Final = ("reasoning_details", "reasoning_content", "reasoning")
-_PART: Final = "part:"
+# The kind of an opaque item that is a part of the content, before the type of the part.
+PART: Final = "part:"
 # What stands before the media of a result, followed by its id and a colon.
 ATTACHED: Final = "Attachments of the result of "
 
@@ -169,9 +170,14 @@ def _labelled(result: ToolResult, id: str) -> list[dict[str, Any]]:
     return [{"type": "text", "text": f"{ATTACHED}{id}:"}, *map(_part, result.media)]
 
 
+def stub_of(count: int) -> str:
+    """What a tool message says of media that stand elsewhere."""
+    return f"[{count} attachment(s), in the message after the tool results]"
+
+
 def _tool(result: ToolResult, id: str) -> dict[str, Any]:
     """The result of one call. This wire has no error flag: the text says it."""
-    stub = f"[{len(result.media)} attachment(s), in the message after the tool results]" if result.media else ""
+    stub = stub_of(len(result.media)) if result.media else ""
     content = "\n".join(part for part in (result.flagged_text, stub) if part)
     return {"role": "tool", "tool_call_id": id, "content": content}
 
@@ -179,7 +185,7 @@ def _tool(result: ToolResult, id: str) -> dict[str, Any]:
 def _assistant(turn: AssistantTurn, place: Place) -> bytes:
     """One message; `content` is null beside calls alone. Opaque fields go to their owner alone."""
     own = [item for item in turn.items if isinstance(item, Opaque) and item.owner == place.owner]
-    fields = [(item.kind, item.json_text.encode()) for item in own if not item.kind.startswith(_PART)]
+    fields = [(item.kind, item.json_text.encode()) for item in own if not item.kind.startswith(PART)]
     content, calls = _content(turn, place.owner), list(zip(turn.calls, place.ids(), strict=True))
     if content is None and not calls and not fields:
         return b""
@@ -193,9 +199,7 @@ def _assistant(turn: AssistantTurn, place: Place) -> bytes:
 
 def _content(turn: AssistantTurn, owner: Owner) -> str | bytes | None:
     """The text, or the list of parts where the owner's own parts stand between texts."""
-    own_parts = [
-        item for item in turn.items if isinstance(item, Opaque) and item.owner == owner and item.kind.startswith(_PART)
-    ]
+    own_parts = [item for item in turn.items if isinstance(item, Opaque) and item.owner == owner and item.kind.startswith(PART)]
     if not own_parts:
         return turn.text if turn.text.strip() else None
     parts = [
@@ -225,7 +229,7 @@ def _items(message: Mapping[str, Any], owner: Owner) -> Iterator[ReplyItem]:
         if part.get("type") == "text":
             yield Text(string(part.get("text")))
         else:
-            yield Opaque(owner, f"{_PART}{string(part.get('type'))}", exact_json(part))
+            yield Opaque(owner, f"{PART}{string(part.get('type'))}", exact_json(part))
     if refusal := string(message.get("refusal")):
         yield Text(refusal)
     for call in objects(message.get("tool_calls")):

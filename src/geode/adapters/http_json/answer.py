@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Final
 
 import httpx2
@@ -16,7 +16,7 @@ from geode.adapters.http_json.wire import Accumulator, Body, Wire
 from geode.domain.content import Owner
 from geode.domain.failures import CallFailure
 from geode.domain.reply import AdapterCallResult
-from geode.ports.model import Delta
+from geode.ports.model import Delta, ThinkingPart
 
 # The end mark of the Chat wire; the others end with an event of their own.
 _DONE: Final = b"[DONE]"
@@ -38,27 +38,34 @@ def read_answer(
 ) -> Result[AdapterCallResult, CallFailure]:
     """The reply in an answer that was kept: its head in `response`, its body in `chunks`.
 
-    The same reading as that of a call. Total: a reply or the facts of a failure, whatever was sent.
+    The same reading as that of a call, which says itself what it has shown; here the failure does. Total: a reply
+    or the facts of a failure, whatever was sent.
     """
     if not streamed or response.status_code != 200:
         try:
             return decoded(wire, object_of(response, b"".join(chunks)), owner)
         except CallBroken as broken:
             return Failure(broken.failure)
-    reading, split, broke = StreamReading(wire, owner), Payloads(), None
+    reading = StreamReading(wire, owner)
+    reply = _streamed(reading, request_id(response), chunks)
+    return reply.alt(lambda failure: replace(failure, after_output=reading.shown))
+
+
+def _streamed(reading: StreamReading, request: str, chunks: Iterable[bytes]) -> Result[AdapterCallResult, CallFailure]:
+    split = Payloads()
     try:
         for chunk in chunks:
             for event in split.feed(chunk):
-                reading.take(Body(event, request_id(response)))
+                reading.take(Body(event, request))
                 if reading.over:
                     return reading.reply()
             if split.over:
                 return reading.reply()
         for event in split.end():
-            reading.take(Body(event, request_id(response)))
+            reading.take(Body(event, request))
     except CallBroken as broken:
-        broke = broken.failure
-    return reading.reply(broke)
+        return reading.reply(broken.failure)
+    return reading.reply()
 
 
 def object_of(response: httpx2.Response, content: bytes) -> Body:
@@ -82,12 +89,16 @@ def decoded(wire: Wire, body: Body, owner: Owner) -> Result[AdapterCallResult, C
 
 @dataclass(slots=True)
 class StreamReading:
-    """One stream of events on its way to be a reply. `source` is how messages name the server."""
+    """One stream of events on its way to be a reply. `source` is how messages name the server.
+
+    `shown`: text or a call has come of it.
+    """
 
     wire: Wire
     owner: Owner
     source: str = ""
     stream: Accumulator = field(init=False)
+    shown: bool = field(default=False, init=False)
     _request_id: str = field(default="", init=False)
 
     def __post_init__(self) -> None:
@@ -101,10 +112,14 @@ class StreamReading:
     def take(self, event: Body) -> list[Delta]:
         """What the event adds. CallBroken if it cannot be read."""
         self._request_id = event.request_id
+        deltas = list[Delta]()
         try:
-            return list(self.stream.feed(event.json))
+            for delta in self.stream.feed(event.json):
+                self.shown = self.shown or not isinstance(delta, ThinkingPart)
+                deltas.append(delta)
         except _MISREAD as error:
             raise CallBroken(misread("an event of the stream", error, event.request_id)) from error
+        return deltas
 
     def reply(self, broke: CallFailure | None = None) -> Result[AdapterCallResult, CallFailure]:
         """The reply that has come, whatever `broke` after its end; without that end the facts of the failure."""

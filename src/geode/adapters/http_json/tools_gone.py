@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
+from typing import Final
 
 from geode.domain.choice import NoTools
 from geode.domain.request import AdapterCallRequest
 from geode.domain.tools import ToolSpec
 from geode.domain.turns import AssistantTurn
 from geode.domain.wire_names import sent_name
+
+_GONE: Final = "no longer available"
 
 
 def with_called_tools(request: AdapterCallRequest) -> AdapterCallRequest:
@@ -23,5 +27,10 @@ def with_called_tools(request: AdapterCallRequest) -> AdapterCallRequest:
     )
     if not called:
         return request
-    gone = tuple(ToolSpec(name, "no longer available", {"type": "object"}) for name in called)
+    gone = tuple(ToolSpec(name, _GONE, {"type": "object"}) for name in called)
     return replace(request, tools=gone, tool_choice=NoTools())
+
+
+def without_gone(tools: Sequence[ToolSpec]) -> tuple[ToolSpec, ...]:
+    """The way back: none, where all that is defined is what was only called."""
+    return () if all(tool.description == _GONE for tool in tools) else tuple(tools)

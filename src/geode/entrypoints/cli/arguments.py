@@ -12,6 +12,11 @@ from geode.entrypoints.cli.exit_codes import EXIT_CODES
 # Written out, because the modules that know them are imported only by the commands that use them.
 WIRES: Final = ("messages", "responses", "chat")
 DIALECTS: Final = ("anthropic", "openai", "openrouter", "glm", "generic", "codex")
+SPOKEN_IN: Final[Mapping[str, tuple[str, ...]]] = {
+    "messages": ("anthropic",),
+    "responses": ("openai",),
+    "chat": ("openai", "openrouter", "glm", "generic"),
+}
 DEFAULT_PORT: Final = 8765
 
 _CODES: Final = "exit codes:\n" + "\n".join(f"  {code:>3}  {meaning}" for code, meaning in EXIT_CODES.items())
@@ -41,6 +46,38 @@ words of a step: says, thinks, calls ([name, arguments] or [name, arguments, id]
 
 Which step is due is read out of each request's own history, so any number of runs can play the
 script, again and again. With --once the script is played once in all, one step for each request.
+"""
+
+_WIRE_EPILOG: Final = """\
+A line is one exchange. All three read of it
+  protocol   messages, responses or chat
+  dialect    anthropic, openai, openrouter, glm, generic or codex; else it is told by
+  host       such as api.openai.com; else it is the wire's own first one
+  id         anything; it comes back with the result
+and pass over what they do not know. A line that is no exchange gets a result with "error" and its number,
+and the others go on. Files are read a line at a time, - or none is stdin.
+
+check      reads request, and anthropic-version in request_headers or headers
+           {"id","accepted","status","violations":[{"rule","at","message"}]}
+           at is a JSON pointer into the request; status is what the server answers
+decode     reads status, headers, and response (JSON or text) or sse (text)
+           {"id","text","calls":[{"id","name","input"}],"stop","usage","failure"}
+           failure is null or {"kind","status","code","retryable","retry_after","message"};
+           a call whose arguments are no JSON object has their text in "unparsed"
+transcode  reads request
+           {"id","protocol","dialect","request","notes":[{"kind","at","message"}]}, which check reads in its turn
+           kinds of notes, each for something that did not come along:
+             server_tool   tools that the provider runs or defines
+             opaque        items that only their maker understands, such as signed thinking
+             media         media with no form there: they become words
+             file_id       references to what the provider keeps
+             sampling      every setting that has no neutral form, and what the model there does not take
+             repaired      the history broke the laws and was mended
+
+examples:
+  geode wire check captured.jsonl
+  geode wire decode captured.jsonl | jq .text
+  geode wire transcode --to chat:openrouter --model openai/gpt-5.2 captured.jsonl | geode wire check
 """
 
 
@@ -109,6 +146,22 @@ def _add_emulate(emulate: argparse.ArgumentParser) -> None:
     emulate.add_argument("--once", action="store_true", help="play the script once, then answer with an error")
 
 
+def _add_wire(wire: argparse.ArgumentParser) -> None:
+    actions = wire.add_subparsers(dest="action", metavar="ACTION", required=True)
+    for name, help in (
+        ("check", "would the server take these requests?"),
+        ("decode", "what do these answers say?"),
+        ("transcode", "the same requests on another wire, with a note for what does not come along"),
+    ):
+        action = actions.add_parser(
+            name, help=help, description=help, epilog=_WIRE_EPILOG, formatter_class=argparse.RawDescriptionHelpFormatter
+        )
+        action.add_argument("files", metavar="FILE", nargs="*", help="JSON lines (default: stdin)")
+        if name == "transcode":
+            action.add_argument("--to", metavar="WIRE[:DIALECT]", type=_target, required=True, help="messages, responses, chat")
+            action.add_argument("--model", metavar="ID", help="the model there (default: the same)")
+
+
 def _add_demo(demo: argparse.ArgumentParser) -> None:
     demo.add_argument("--wire", choices=WIRES, help="only this one")
     demo.add_argument("--keep", metavar="FOLDER", help="write the reports here, not into a temporary folder")
@@ -118,6 +171,7 @@ def _add_demo(demo: argparse.ArgumentParser) -> None:
 _COMMANDS: Final[Mapping[str, tuple[str, str, Callable[[argparse.ArgumentParser], None]]]] = {
     "run": ("give a prompt and tools to a model, and run to the end", _RUN_EPILOG, _add_run),
     "emulate": ("play a model server on this machine, for all three wires", _EMULATE_EPILOG, _add_emulate),
+    "wire": ("look at captured traffic: check requests, decode answers, move them to another wire", _WIRE_EPILOG, _add_wire),
     "demo": (
         "one run for each wire, offline and without a key, on the files of the current directory",
         "The model is played by the emulator; the SDKs, HTTP, the tools and the files are real.",
@@ -146,6 +200,16 @@ def _port(text: str) -> int:
     if not text.isdecimal() or int(text) > 65535:
         raise argparse.ArgumentTypeError(f"{text!r} is not a port (0 to 65535)")
     return int(text)
+
+
+def _target(text: str) -> tuple[str, str]:
+    wire, colon, dialect = text.partition(":")
+    if wire not in SPOKEN_IN:
+        raise argparse.ArgumentTypeError(f"{text!r} names no wire: messages, responses, chat or chat:DIALECT")
+    spoken = SPOKEN_IN[wire]
+    if colon and dialect not in spoken:
+        raise argparse.ArgumentTypeError(f"{text!r} names no dialect of {wire}: {', '.join(spoken)}")
+    return wire, dialect or spoken[0]
 
 
 def _address(text: str) -> str:

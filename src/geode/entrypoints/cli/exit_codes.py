@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Final
 if TYPE_CHECKING:
     from geode.domain.loop.outcome import Outcome
 
+NOT_ALL: Final = 1
 WRONG_USE: Final = 2
 UNWRITABLE: Final = 74
 INTERRUPTED: Final = 130
@@ -23,7 +24,7 @@ _BY_OUTCOME: Final[Mapping[str, int]] = {
 }
 EXIT_CODES: Final[Mapping[int, str]] = {
     0: "Answered: the model ended by itself",
-    1: "geode demo: something was not as it must be",
+    NOT_ALL: "geode demo: something was not as it must be; geode wire: a request was refused, or a line was none",
     WRONG_USE: "wrong use: the message on stderr says what and how to mend it",
     3: "Refused: the model declined",
     4: "Exhausted: a limit ended the run (--max-rounds, --time, …)",

@@ -62,6 +62,10 @@ def _perform(arguments: Namespace) -> int:
             from geode.entrypoints.cli.emulate import emulate_command
 
             return emulate_command(arguments)
+        case "wire":
+            from geode.entrypoints.cli.wire import wire_command
+
+            return wire_command(arguments)
         case _:
             from geode.entrypoints.demo.main import demo_command
 
