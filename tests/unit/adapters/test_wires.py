@@ -411,7 +411,7 @@ def test_items_of_a_wrong_type_are_passed_over() -> None:
 @pytest.mark.parametrize(
     ("harness", "answer"),
     [
-        (shipped.MessagesHarness, b'{"stop_reason":"end_turn","content":[{"type":"thinking","n":1e400}]}'),
+        (shipped.MessagesHarness, b'{"stop_reason":"end_turn","content":[{"type":"new","n":1e400}]}'),
         (shipped.ResponsesHarness, b'{"status":"completed","output":[{"type":"new","n":1e400}]}'),
         (shipped.ChatOpenaiHarness, b'{"choices":[{"message":{"reasoning":{"n":1e400}},"finish_reason":"stop"}]}'),
     ],

@@ -5,8 +5,10 @@ Sources: spec sections 2 and 3; wire facts A1–A5 (requests), B1–B4 (replies)
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterable, Iterator, Mapping
-from typing import Any, Final
+from itertools import zip_longest
+from typing import Any, Final, NamedTuple
 
 from returns.result import Failure, Result, Success
 
@@ -19,7 +21,7 @@ from geode.domain.arguments import sent_input, tool_use
 from geode.domain.choice import Auto, Named, NoTools, Required, ToolChoice
 from geode.domain.content import Document, DocumentUrl, Image, ImageUrl, Opaque, Owner, Part, Text, ToolResult, ToolUseBlock
 from geode.domain.failures import CallFailure
-from geode.domain.json_value import dump_bytes, dump_json, exact_json
+from geode.domain.json_value import clean_json, dump_bytes, dump_json, exact_json
 from geode.domain.reply import AdapterCallResult, ReplyItem, Stop, Usage
 from geode.domain.request import AdapterCallRequest
 from geode.domain.schema_profile import ANTHROPIC
@@ -42,8 +44,24 @@ STOPS: Final[Mapping[str, Stop]] = {
     "model_context_window_exceeded": Stop.CONTEXT_EXCEEDED,
 }
 
-# A role and its message; an empty one for a turn that says nothing this wire takes.
-Segment = tuple[str, bytes]
+# What the server runs itself, and its result, which stands in the same turn or in the one that goes on with it.
+_SERVER_CALLS: Final = frozenset({"server_tool_use", "mcp_tool_use"})
+# Blocks that only the user may send.
+_OF_USER: Final = frozenset({"", "tool_result"})
+
+
+class Segment(NamedTuple):
+    """A role and its message; an empty one for a turn that says nothing this wire takes.
+
+    `closed` is the message where the user speaks next: a call of the server's own that nothing
+    answered is refused then, while a paused turn goes back with it.
+    """
+
+    role: str
+    message: bytes
+    closed: bytes
+
+
 _OPEN: Final = {role: b'{"role":"%b","content":[' % role.encode() for role in ("user", "assistant")}
 _CLOSE: Final = b"]}"
 
@@ -74,7 +92,7 @@ class MessagesWire:
                 STOPS.get(stop, Stop.UNKNOWN),
                 _usage(body.json.get("usage")),
                 stop,
-                mapping(body.json.get("stop_details")) or None,
+                clean_json(mapping(body.json.get("stop_details"))) or None,
                 string(body.json.get("model")),
                 body.request_id,
             )
@@ -136,7 +154,9 @@ def choice(value: ToolChoice) -> dict[str, Any]:
 def _messages(turns: Iterable[Segment]) -> list[bytes]:
     """Neighbours of one role are one message: results come first in theirs, then whatever the user said."""
     messages, last = list[bytes](), ""
-    for role, message in turns:
+    said = [turn for turn in turns if turn.message]
+    for turn, following in zip_longest(said, said[1:]):
+        role, message = turn.role, turn.message if following is None or following.role == turn.role else turn.closed
         if not message:
             continue
         if role == last:
@@ -151,18 +171,37 @@ def encode_turn(turn: Turn, place: Place) -> Segment:
     """The role and the message of a turn, as it stands without its neighbours."""
     match turn:
         case UserTurn():
-            return _message("user", listed(map(_part, visible(turn.items, turn.hints))))
+            return _segment("user", listed(map(_part, visible(turn.items, turn.hints))))
         case AssistantTurn():
-            return _message("assistant", listed(_assistant_blocks(turn, place)))
+            said = listed(_assistant_blocks(turn, place))
+            waiting = _unanswered(turn, place)
+            return _segment("assistant", said, listed(_assistant_blocks(turn, place, waiting)) if waiting else said)
         case ToolResultsTurn():
             results = [_result(result, id) for result, id in zip(turn.results, place.ids(), strict=True)]
             # An error result takes text alone, so its media follow all results.
             media = [_part(part) for result in turn.results if result.is_error for part in result.media]
-            return _message("user", listed([*results, *media, *map(_part, visible((), turn.hints))]))
+            return _segment("user", listed([*results, *media, *map(_part, visible((), turn.hints))]))
 
 
-def _message(role: str, blocks: bytes) -> Segment:
-    return role, b"%b%b%b" % (_OPEN[role], blocks, _CLOSE) if blocks else b""
+def _segment(role: str, blocks: bytes, closed: bytes | None = None) -> Segment:
+    message = b"%b%b%b" % (_OPEN[role], blocks, _CLOSE) if blocks else b""
+    if closed is None or closed == blocks:
+        return Segment(role, message, message)
+    return Segment(role, message, b"%b%b%b" % (_OPEN[role], closed, _CLOSE) if closed else b"")
+
+
+def _unanswered(turn: AssistantTurn, place: Place) -> frozenset[Opaque]:
+    """The calls of the server's own without a result in their turn."""
+    own = [item for item in turn.items if isinstance(item, Opaque) and item.owner == place.owner]
+    called = [item for item in own if item.kind in _SERVER_CALLS]
+    if not called:
+        return frozenset()
+    answered = {string(_fields(item).get("tool_use_id")) for item in own if item.kind.endswith("_tool_result")}
+    return frozenset(item for item in called if string(_fields(item).get("id")) not in answered)
+
+
+def _fields(item: Opaque) -> Mapping[str, Any]:
+    return mapping(json.loads(item.json_text))
 
 
 def _part(part: Part) -> dict[str, Any]:
@@ -185,7 +224,9 @@ def _document(source: dict[str, str], name: str) -> dict[str, Any]:
     return {"type": "document", "source": source, **({"title": name} if name else {})}
 
 
-def _assistant_blocks(turn: AssistantTurn, place: Place) -> Iterator[dict[str, Any] | bytes]:
+def _assistant_blocks(
+    turn: AssistantTurn, place: Place, without: frozenset[Opaque] = frozenset()
+) -> Iterator[dict[str, Any] | bytes]:
     ids = iter(place.ids())
     for item in turn.items:
         match item:
@@ -195,7 +236,7 @@ def _assistant_blocks(turn: AssistantTurn, place: Place) -> Iterator[dict[str, A
             case ToolUseBlock():
                 yield {"type": "tool_use", "id": next(ids), "name": sent_name(item.name), "input": sent_input(item)}
             case Opaque():
-                if item.owner == place.owner:
+                if item.owner == place.owner and item not in without:
                     yield item.json_text.encode()
 
 
@@ -212,15 +253,18 @@ def _result(result: ToolResult, id: str) -> dict[str, Any]:
 
 def _item(block: Mapping[str, Any], owner: Owner) -> Iterator[ReplyItem]:
     """The neutral item in a content block. An empty text is dropped: the server sends it and never takes it back."""
-    kind = block.get("type")
-    match kind:
+    match kind := string(block.get("type")):
         case "text":
             if isinstance(text := block.get("text"), str) and text:
                 yield Text(text)
         case "tool_use":
             yield tool_use(string(block.get("id")), string(block.get("name")), block.get("input"))
+        case "thinking" if not (isinstance(block.get("thinking"), str) and isinstance(block.get("signature"), str)):
+            pass  # the server refuses it back
+        case _ if kind not in _OF_USER:
+            yield Opaque(owner, kind, exact_json(block))
         case _:
-            yield Opaque(owner, string(kind), exact_json(block))
+            pass
 
 
 def _usage(raw: object) -> Usage:

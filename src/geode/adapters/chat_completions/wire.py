@@ -22,7 +22,7 @@ from geode.domain.arguments import sent_text, tool_use
 from geode.domain.choice import Auto, Named, NoTools, Required, ToolChoice
 from geode.domain.content import Document, DocumentUrl, Image, ImageUrl, Opaque, Owner, Part, Text, ToolResult
 from geode.domain.failures import CallFailure
-from geode.domain.json_value import dump_bytes, exact_json
+from geode.domain.json_value import clean_text, dump_bytes, exact_json
 from geode.domain.reply import AdapterCallResult, ReplyItem, Stop, Usage
 from geode.domain.request import AdapterCallRequest
 from geode.domain.schema_profile import SchemaProfile
@@ -73,7 +73,7 @@ class ChatWire:
         if choices[0].get("error") or word in BROKEN:
             return Failure(error_in_body({"error": choices[0].get("error") or {"type": word}}, body.request_id))
         message = mapping(choices[0].get("message"))
-        refusal = string(message.get("refusal"))
+        refusal = clean_text(string(message.get("refusal")))
         return Success(
             AdapterCallResult(
                 tuple(_items(message, owner)),

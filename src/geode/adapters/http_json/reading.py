@@ -4,7 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from decimal import Decimal
-from typing import Any, cast
+from typing import Any, Final, cast
+
+# RFC 8259, section 6: beyond it readers of JSON differ about a whole number.
+_MOST: Final = 2**53
 
 
 def mapping(value: object) -> Mapping[str, Any]:
@@ -18,15 +21,24 @@ def objects(value: object) -> list[Mapping[str, Any]]:
     return [cast("Mapping[str, Any]", item) for item in items if isinstance(item, Mapping)]
 
 
+def reported_error(body: Mapping[str, Any]) -> object:
+    """The error that a body or an event reports, nested in it or being all of it; None if it reports none."""
+    if body.get("error"):
+        return body["error"]
+    if "error" in (body.get("type"), body.get("object")):
+        return {"code": body.get("code"), "message": body.get("message")}
+    return None
+
+
 def string(value: object) -> str:
     return value if isinstance(value, str) else ""
 
 
 def number(value: object) -> int:
-    """A count: a whole number above zero, or zero."""
-    return value if isinstance(value, int) and not isinstance(value, bool) and value > 0 else 0
+    """A count: a whole number above zero that every reader of JSON keeps as it is, or zero."""
+    return value if isinstance(value, int) and not isinstance(value, bool) and 0 < value < _MOST else 0
 
 
 def amount(value: object) -> Decimal | None:
     """An amount of money, or None."""
-    return Decimal(str(value)) if isinstance(value, int | float) and not isinstance(value, bool) else None
+    return Decimal(str(value)) if isinstance(value, int | float) and not isinstance(value, bool) and abs(value) < _MOST else None
