@@ -146,4 +146,3 @@ def shortened(sse: bytes) -> bytes:
     while len(events) > 6 and sum(map(len, events)) > MOST_BYTES:
         del events[len(events) // 3 : len(events) // 3 + max(1, len(events) // 8)]
     return b"\n\n".join(events)
-

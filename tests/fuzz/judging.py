@@ -63,7 +63,8 @@ def _failure(failure: CallFailure) -> Iterator[str]:
 
 
 def _reply(reply: AdapterCallResult) -> Iterator[str]:
-    if not isinstance(reply.stop, Stop):
+    stop: object = reply.stop
+    if not isinstance(stop, Stop):
         yield "no stop"
     usage = reply.usage
     counts = (usage.input_tokens, usage.output_tokens, usage.cached_input_tokens, usage.reasoning_tokens)
@@ -102,13 +103,21 @@ def _stored(what: str, texts: Iterable[Any]) -> Iterator[str]:
                 yield f"{what}: {error}"
 
 
+def following(reply: AdapterCallResult) -> Conversation:
+    """The conversation in which the reply was answered, as a loop has it that broke off before its calls ran."""
+    return Conversation.repaired([_GO, AssistantTurn(reply.items, ME), UserTurn((Text("and?"),))])
+
+
+def next_request(spoken: Spoken, conversation: Conversation) -> bytes:
+    return spoken.wire.encode(AdapterCallRequest(ME.model, conversation, tools=_TOOLS, limits=Limits(64)), ME)
+
+
 def _again(spoken: Spoken, reply: AdapterCallResult) -> Iterator[str]:
     """The next request holds the reply: it is stored, read again, written, and judged by the rules of the server."""
-    conversation = Conversation.repaired([_GO, AssistantTurn(reply.items, ME), UserTurn((Text("and?"),))])
+    conversation = following(reply)
     if loads(Transcript, dumps(Transcript(conversation.turns))).turns != conversation.turns:
         yield "it does not come back from its store"
-    request = AdapterCallRequest(ME.model, conversation, tools=_TOOLS, limits=Limits(64))
-    body = json.loads(spoken.wire.encode(request, ME), parse_constant=_refuse)
+    body = json.loads(next_request(spoken, conversation), parse_constant=_refuse)
     for found in (*check(spoken.protocol, body, spoken.dialect), *laws(spoken.protocol, body)):
         # An id goes back to the server that made it as it is, whatever it begins with.
         if found.rule != "responses.openai.item.id_prefix":

@@ -15,7 +15,21 @@ _DATA: Final = b"data: "
 
 # ---- bytes -----------------------------------------------------------------------------------------
 
-_SPOILT: Final = (b"\x00", b"\xff", b"\xed\xa0\x80", b"\xf0\x9f", b"\r", b"\n", b"\n\n", b'"', b"\\", b"{", b"}", b"[", b"data:")
+_SPOILT: Final = (
+    b"\x00",
+    b"\xff",
+    b"\xed\xa0\x80",
+    b"\xf0\x9f",
+    b"\r",
+    b"\n",
+    b"\n\n",
+    b'"',
+    b"\\",
+    b"{",
+    b"}",
+    b"[",
+    b"data:",
+)
 
 
 def _span(rng: Random, data: bytes, most: int = 40) -> tuple[int, int]:
@@ -61,7 +75,7 @@ BYTES: Final[Mapping[str, Bytes]] = {
 
 _STRAY: Final = (
     b": a comment",
-    b"event: ping\ndata: {\"type\": \"ping\"}",
+    b'event: ping\ndata: {"type": "ping"}',
     b'data: {"type":"keepalive"}',
     b"data:",
     b"data",
@@ -159,7 +173,18 @@ _WORDS: Final = (
     *("text", "tool_use", "tool_result", "thinking", "redacted_thinking", "server_tool_use", "web_search_tool_result", "image"),
     *("message", "function_call", "function_call_output", "custom_tool_call", "reasoning", "item_reference", "compaction"),
     *("output_text", "refusal", "input_text", "reasoning.text", "reasoning.encrypted", "web_search_call", "tool_search_call"),
-    *("end_turn", "stop", "tool_calls", "max_tokens", "pause_turn", "error", "completed", "incomplete", "failed", "in_progress"),
+    *(
+        "end_turn",
+        "stop",
+        "tool_calls",
+        "max_tokens",
+        "pause_turn",
+        "error",
+        "completed",
+        "incomplete",
+        "failed",
+        "in_progress",
+    ),
     *("text_delta", "input_json_delta", "thinking_delta", "signature_delta", "citations_delta", "assistant", "user", "tool"),
 )
 _KEYS: Final = (

@@ -197,7 +197,7 @@ def _unanswered(turn: AssistantTurn, place: Place) -> frozenset[Opaque]:
     if not called:
         return frozenset()
     answered = {string(_fields(item).get("tool_use_id")) for item in own if item.kind.endswith("_tool_result")}
-    return frozenset(item for item in called if string(_fields(item).get("id")) not in answered)
+    return frozenset(item for item in called if string(_fields(item).get("id")) not in answered - {""})
 
 
 def _fields(item: Opaque) -> Mapping[str, Any]:

@@ -41,4 +41,6 @@ def number(value: object) -> int:
 
 def amount(value: object) -> Decimal | None:
     """An amount of money, or None."""
-    return Decimal(str(value)) if isinstance(value, int | float) and not isinstance(value, bool) and abs(value) < _MOST else None
+    if not isinstance(value, int | float) or isinstance(value, bool) or not abs(value) < _MOST:
+        return None
+    return Decimal(str(value))

@@ -77,4 +77,3 @@ class ResponseStream:
 def _index(event: Mapping[str, Any]) -> int | None:
     index = event.get("output_index")
     return index if isinstance(index, int) else None
-

@@ -230,9 +230,8 @@ def _replayable(reasoning: Mapping[str, Any]) -> dict[str, Any]:
 
 def _refusal(output: list[Mapping[str, Any]]) -> Mapping[str, Any] | None:
     parts = (part for entry in output if entry.get("type") == "message" for part in objects(entry.get("content")))
-    return next(
-        ({"type": "refusal", "explanation": clean_text(string(part.get("refusal")))} for part in parts if part.get("type") == "refusal"), None
-    )
+    said = next((part for part in parts if part.get("type") == "refusal"), None)
+    return None if said is None else {"type": "refusal", "explanation": clean_text(string(said.get("refusal")))}
 
 
 def _stop(response: Mapping[str, Any], status: str, *, called: bool) -> tuple[Stop, str]:
