@@ -47,7 +47,10 @@ def corpus_id() -> str:
 def case(seed: int, number: int) -> Case:
     rng = Random(f"{seed}/{number}")
     made, recorded = seeds()
-    origin = rng.choice(recorded if recorded and rng.random() < 0.7 else made)
+    # Half of them streams, which are fewer and can go wrong in more ways.
+    streamed = rng.random() < 0.5
+    sources = recorded if recorded and rng.random() < 0.7 else made
+    origin = rng.choice([one for one in sources if one.streamed is streamed])
     if origin.streamed and origin.status == 200 and rng.random() < 0.08:
         frames = [frame for frame in origin.body.split(b"\n\n") if frame.strip()]
         wrapped = Answer(origin.spoken, 200, True, rewrapped(rng, frames))

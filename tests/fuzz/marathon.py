@@ -9,7 +9,7 @@ import sys
 import time
 from collections import Counter
 from collections.abc import Callable
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final
 
@@ -81,7 +81,7 @@ class Marathon:
     def _save(self, tally: Tally) -> None:
         self.state.parent.mkdir(exist_ok=True)
         written = self.state.with_suffix(".new")
-        written.write_text(json.dumps(asdict(tally)))
+        written.write_text(json.dumps(vars(tally)))
         written.replace(self.state)
 
     def _say(self, tally: Tally) -> None:

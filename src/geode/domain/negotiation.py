@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from itertools import dropwhile, takewhile
 from typing import Final, Literal, TypeAlias
 
 from returns.result import Failure, Result, Success
@@ -13,6 +14,7 @@ from geode.domain.choice import Auto, Named, NoTools, Required, choice_word
 from geode.domain.content import Opaque, Owner, Part, Text, media_kind, media_word
 from geode.domain.conversation import Conversation
 from geode.domain.models import ModelRow, row_of
+from geode.domain.reply import ReplyItem
 from geode.domain.request import AdapterCallRequest, Capabilities, not_there
 from geode.domain.sent_tools import tools_problem
 from geode.domain.thinking import ThinkingBudget, thinking_kind
@@ -134,12 +136,29 @@ def _of_thinking(request: AdapterCallRequest, target: _Target) -> Iterator[str]:
 
 
 def _goes_on_without_thinking(request: AdapterCallRequest, owner: Owner) -> bool:
-    """Whether the reply being continued does not begin with thinking, as it has to under a budget (wire facts C1.9)."""
-    if len(request.turns) < 2 or not isinstance(request.turns[-1], ToolResultsTurn):
+    """Whether the reply being continued does not begin with thinking, as it has to under a budget (wire facts C1.9).
+
+    The provider merges neighbours of one role: what the user says after results continues it too.
+    """
+    before = list(dropwhile(lambda turn: isinstance(turn, UserTurn), reversed(request.turns)))
+    if not before or not isinstance(before[0], ToolResultsTurn):
         return False
-    asked = request.turns[-2]
-    first = asked.items[0] if isinstance(asked, AssistantTurn) else None
-    return not isinstance(first, Opaque) or first.owner != owner
+    asked = list(takewhile(lambda turn: isinstance(turn, AssistantTurn), before[1:]))
+    sent = (
+        item for turn in reversed(asked) if isinstance(turn, AssistantTurn) for item in turn.items if _goes_out(item, owner)
+    )
+    first = next(sent, None)
+    return not isinstance(first, Opaque) or "thinking" not in first.kind
+
+
+def _goes_out(item: ReplyItem, owner: Owner) -> bool:
+    match item:
+        case Text(text=text):
+            return bool(text.strip())
+        case Opaque():
+            return item.owner == owner
+        case _:
+            return True
 
 
 def _of_media(request: AdapterCallRequest, target: _Target) -> Iterator[str]:

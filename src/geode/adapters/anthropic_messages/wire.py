@@ -6,8 +6,7 @@ Sources: spec sections 2 and 3; wire facts A1–A5 (requests), B1–B4 (replies)
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator, Mapping
-from itertools import zip_longest
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from typing import Any, Final, NamedTuple
 
 from returns.result import Failure, Result, Success
@@ -53,13 +52,16 @@ _OF_USER: Final = frozenset({"", "tool_result"})
 class Segment(NamedTuple):
     """A role and its message; an empty one for a turn that says nothing this wire takes.
 
-    `closed` is the message where the user speaks next: a call of the server's own that nothing
-    answered is refused then, while a paused turn goes back with it.
+    A call of the server's own is refused where the user speaks before its result, while a paused turn goes
+    back with it: `waiting` are the ids of such calls without a result in this turn, `closed` is the message
+    without them, and `answered` are the ids that the turn has results for.
     """
 
     role: str
     message: bytes
-    closed: bytes
+    closed: bytes = b""
+    waiting: frozenset[str] = frozenset()
+    answered: frozenset[str] = frozenset()
 
 
 _OPEN: Final = {role: b'{"role":"%b","content":[' % role.encode() for role in ("user", "assistant")}
@@ -154,11 +156,7 @@ def choice(value: ToolChoice) -> dict[str, Any]:
 def _messages(turns: Iterable[Segment]) -> list[bytes]:
     """Neighbours of one role are one message: results come first in theirs, then whatever the user said."""
     messages, last = list[bytes](), ""
-    said = [turn for turn in turns if turn.message]
-    for turn, following in zip_longest(said, said[1:]):
-        role, message = turn.role, turn.message if following is None or following.role == turn.role else turn.closed
-        if not message:
-            continue
+    for role, message in _closed(list(turns)):
         if role == last:
             messages[-1] = b"%b,%b" % (messages[-1][: -len(_CLOSE)], message[len(_OPEN[role]) :])
         else:
@@ -167,41 +165,50 @@ def _messages(turns: Iterable[Segment]) -> list[bytes]:
     return messages
 
 
+def _closed(turns: list[Segment]) -> list[tuple[str, bytes]]:
+    """The roles and messages that say something, without calls of the server's own that stay without a result."""
+    said, answered, user_follows = list[tuple[str, bytes]](), set[str](), False
+    for turn in reversed(turns):
+        message = turn.message if not user_follows or turn.waiting <= answered else turn.closed
+        answered |= turn.answered
+        if message:
+            said.append((turn.role, message))
+        if turn.role == "user" and message:
+            answered, user_follows = set(), True
+    return said[::-1]
+
+
 def encode_turn(turn: Turn, place: Place) -> Segment:
     """The role and the message of a turn, as it stands without its neighbours."""
     match turn:
         case UserTurn():
-            return _segment("user", listed(map(_part, visible(turn.items, turn.hints))))
+            return Segment("user", _message("user", listed(map(_part, visible(turn.items, turn.hints)))))
         case AssistantTurn():
-            said = listed(_assistant_blocks(turn, place))
-            waiting = _unanswered(turn, place)
-            return _segment("assistant", said, listed(_assistant_blocks(turn, place, waiting)) if waiting else said)
+            return _said(turn, place)
         case ToolResultsTurn():
             results = [_result(result, id) for result, id in zip(turn.results, place.ids(), strict=True)]
             # An error result takes text alone, so its media follow all results.
             media = [_part(part) for result in turn.results if result.is_error for part in result.media]
-            return _segment("user", listed([*results, *media, *map(_part, visible((), turn.hints))]))
+            return Segment("user", _message("user", listed([*results, *media, *map(_part, visible((), turn.hints))])))
 
 
-def _segment(role: str, blocks: bytes, closed: bytes | None = None) -> Segment:
-    message = b"%b%b%b" % (_OPEN[role], blocks, _CLOSE) if blocks else b""
-    if closed is None or closed == blocks:
-        return Segment(role, message, message)
-    return Segment(role, message, b"%b%b%b" % (_OPEN[role], closed, _CLOSE) if closed else b"")
+def _said(turn: AssistantTurn, place: Place) -> Segment:
+    role, own = "assistant", [item for item in turn.items if isinstance(item, Opaque) and item.owner == place.owner]
+    message = _message(role, listed(_assistant_blocks(turn, place)))
+    results = frozenset(_id(item, "tool_use_id") for item in own if item.kind.endswith("_tool_result")) - {""}
+    waiting = {item: _id(item, "id") for item in own if item.kind in _SERVER_CALLS and _id(item, "id") not in results}
+    if not waiting:
+        return Segment(role, message, answered=results)
+    closed = _message(role, listed(_assistant_blocks(turn, place, waiting)))
+    return Segment(role, message, closed, frozenset(waiting.values()), results)
 
 
-def _unanswered(turn: AssistantTurn, place: Place) -> frozenset[Opaque]:
-    """The calls of the server's own without a result in their turn."""
-    own = [item for item in turn.items if isinstance(item, Opaque) and item.owner == place.owner]
-    called = [item for item in own if item.kind in _SERVER_CALLS]
-    if not called:
-        return frozenset()
-    answered = {string(_fields(item).get("tool_use_id")) for item in own if item.kind.endswith("_tool_result")}
-    return frozenset(item for item in called if string(_fields(item).get("id")) not in answered - {""})
+def _message(role: str, blocks: bytes) -> bytes:
+    return b"%b%b%b" % (_OPEN[role], blocks, _CLOSE) if blocks else b""
 
 
-def _fields(item: Opaque) -> Mapping[str, Any]:
-    return mapping(json.loads(item.json_text))
+def _id(item: Opaque, field: str) -> str:
+    return string(mapping(json.loads(item.json_text)).get(field))
 
 
 def _part(part: Part) -> dict[str, Any]:
@@ -224,9 +231,7 @@ def _document(source: dict[str, str], name: str) -> dict[str, Any]:
     return {"type": "document", "source": source, **({"title": name} if name else {})}
 
 
-def _assistant_blocks(
-    turn: AssistantTurn, place: Place, without: frozenset[Opaque] = frozenset()
-) -> Iterator[dict[str, Any] | bytes]:
+def _assistant_blocks(turn: AssistantTurn, place: Place, without: Collection[Opaque] = ()) -> Iterator[dict[str, Any] | bytes]:
     ids = iter(place.ids())
     for item in turn.items:
         match item:
