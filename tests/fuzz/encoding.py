@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import replace
@@ -88,21 +89,29 @@ def kinds(request: AdapterCallRequest) -> Iterator[str]:
             yield f"with {name}"
     if request.limits.max_output_tokens is not None:
         yield "with a limit"
+    for tool in request.tools:
+        yield "tool" if re.fullmatch(r"[A-Za-z0-9_-]{1,64}", tool.name) else "tool with an odd name"
+        if tool.strict:
+            yield "strict tool"
     for repair in request.conversation.repairs:
         yield f"repaired: {repair.kind}"
     for turn in request.turns:
-        match turn:
-            case UserTurn():
-                yield from (_part(part) for part in turn.items)
-            case ToolResultsTurn():
-                for result in turn.results:
-                    yield f"result: {result.kind}"
-                    yield from (f"{_part(part)} in a result" for part in result.content)
-            case AssistantTurn():
-                yield f"turn of {'nobody' if turn.made_by is None else turn.made_by.adapter}"
-                yield from _said(turn)
-        if not isinstance(turn, AssistantTurn) and turn.hints:
-            yield "hint"
+        yield from _of_turn(turn)
+
+
+def _of_turn(turn: Turn) -> Iterator[str]:
+    match turn:
+        case UserTurn():
+            yield from (_part(part) for part in turn.items)
+        case ToolResultsTurn():
+            for result in turn.results:
+                yield f"result: {result.kind}"
+                yield from (f"{_part(part)} in a result" for part in result.content)
+        case AssistantTurn():
+            yield f"turn of {'nobody' if turn.made_by is None else turn.made_by.adapter}"
+            yield from _said(turn)
+    if not isinstance(turn, AssistantTurn) and turn.hints:
+        yield "hint"
 
 
 def _said(turn: AssistantTurn) -> Iterator[str]:

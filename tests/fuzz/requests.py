@@ -207,11 +207,56 @@ _SCHEMAS: Final[tuple[dict[str, Any], ...]] = (
         "$defs": {"one": {"type": "object", "properties": {"n": {"type": ["integer", "null"], "minimum": 0}}}},
     },
 )
-_tools: Final = st.lists(
-    st.builds(ToolSpec, st.from_regex(r"[A-Za-z0-9_-]{1,64}", fullmatch=True), texts, st.sampled_from(_SCHEMAS)),
-    max_size=3,
-    unique_by=lambda tool: tool.name,
-).map(tuple)
+_words: Final[st.SearchStrategy[dict[str, Any]]] = st.fixed_dictionaries(
+    {},
+    optional={
+        "type": st.sampled_from(("object", "array", "string", "integer", ["string", "null"])),
+        "description": texts,
+        "enum": st.lists(st.one_of(st.none(), st.integers(-3, 3), texts), min_size=1, max_size=3),
+        "format": st.sampled_from(("date-time", "uuid", "regex")),
+        "minimum": st.integers(-3, 3),
+        "default": st.one_of(st.none(), texts),
+        "additionalProperties": st.booleans(),
+        "$ref": st.sampled_from(("#", "#/$defs/one", "#/$defs/none")),
+    },
+)
+
+
+def _nested(inner: st.SearchStrategy[dict[str, Any]]) -> st.SearchStrategy[dict[str, Any]]:
+    many = st.lists(inner, min_size=1, max_size=2)
+    shapes = st.fixed_dictionaries(
+        {},
+        optional={
+            "type": st.sampled_from(("object", "array")),
+            "properties": st.dictionaries(_property_names, inner, max_size=3),
+            "required": st.lists(_property_names, max_size=2),
+            "additionalProperties": st.one_of(st.booleans(), inner),
+            "patternProperties": st.dictionaries(st.just("^x"), inner, max_size=1),
+            "items": st.one_of(inner, many),
+            "prefixItems": many,
+            **dict.fromkeys(("anyOf", "oneOf", "allOf"), many),
+            "not": inner,
+        },
+    )
+    return st.builds(lambda words, shape: {**words, **shape}, _words, shapes)
+
+
+_property_names: Final = st.one_of(st.sampled_from(("path", "n", "größe", "a b", "x" * 70, "$ref", "")), st.text(max_size=4))
+_schemas: Final = st.recursive(_words, _nested, max_leaves=6)
+
+
+@st.composite
+def _tool(draw: st.DrawFn) -> ToolSpec:
+    """A tool with a name and a schema as people and other programs make them."""
+    odd = st.one_of(st.sampled_from(("read", "read file", "Dateien.lesen", "z" * 70, "日本", "mcp://fs/read")), texts)
+    plain = st.from_regex(r"[A-Za-z0-9_-]{1,64}", fullmatch=True)
+    name = draw(st.one_of(plain, odd.filter(lambda text: bool(text.strip()))))
+    schema = draw(st.one_of(st.sampled_from(_SCHEMAS), _schemas))
+    definitions = {"$defs": {"one": draw(_schemas)}} if draw(st.booleans()) else {}
+    return ToolSpec(name, draw(texts), {**definitions, **schema, "type": "object"}, strict=draw(st.integers(0, 5)) == 0)
+
+
+_tools: Final = st.lists(_tool(), max_size=3).map(tuple)
 
 
 @st.composite

@@ -18,6 +18,7 @@ KINDS = {
     *("result: ok", "result: failed", "result: denied", "result: interrupted", "result: outcome_unknown"),
     *("call", "call with broken arguments", "parallel calls", "opaque item of lab", "opaque item of elsewhere"),
     *("turn of lab", "turn of elsewhere", "turn of nobody"),
+    *("tool", "tool with an odd name", "strict tool"),
     *("choice: Auto", "choice: NoTools", "choice: Required", "choice: Named"),
     *("repaired: interrupted", "repaired: id_changed", "repaired: reordered", "repaired: orphan_dropped"),
     *("with system", "with tools", "with effort", "with temperature", "with thinking", "with a limit", "with streamed"),
