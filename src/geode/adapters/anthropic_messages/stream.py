@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any, Final, cast
 
-from geode.adapters.http_json.reading import mapping, objects, reported_error, string
+from geode.adapters.http_json.reading import argument_text, mapping, objects, reported_error, string
 from geode.ports.model import CallPart, Delta, TextPart, ThinkingPart
 
 # What a delta of this type adds to: the type of the block, and its field.
@@ -85,7 +85,7 @@ class MessageStream:
             return
         of, field = _GROWING[kind]
         place = self._place(index, of)
-        block, piece = self._blocks[place], string(delta.get(field))
+        block, piece = self._blocks[place], argument_text(delta.get(field)) if of == "tool_use" else string(delta.get(field))
         self._grown.setdefault((place, field), []).append(piece)
         if not piece:
             return

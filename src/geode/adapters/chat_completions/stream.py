@@ -7,12 +7,11 @@ an id or a name that the call does not have: then it begins a new one.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final, cast
 
-from geode.adapters.http_json.reading import mapping, objects, reported_error, string
+from geode.adapters.http_json.reading import argument_text, mapping, objects, reported_error, string
 from geode.ports.model import CallPart, Delta, TextPart, ThinkingPart
 
 # The field that grows from fragment to fragment, by the type of a reasoning detail; others come whole.
@@ -131,9 +130,7 @@ class ChatStream:
         call.id, call.name = call.id or id, call.name or name
         for known in {"", call.id}:
             self._latest[(call.index, known)] = self._latest[(None, known)] = call
-        arguments = function.get("arguments")
-        # As text, whatever is in it: judging arguments is the business of the domain.
-        piece = json.dumps(arguments, ensure_ascii=False) if isinstance(arguments, dict | list) else string(arguments)
+        piece = argument_text(function.get("arguments"))
         call.pieces.append(piece)
         yield CallPart(call.place + 1, call.name, piece)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping
 from decimal import Decimal
 from typing import Any, Final, cast
@@ -32,6 +33,11 @@ def reported_error(body: Mapping[str, Any]) -> object:
 
 def string(value: object) -> str:
     return value if isinstance(value, str) else ""
+
+
+def argument_text(value: object) -> str:
+    """Arguments as text, whatever is in it: judging arguments is the business of the domain."""
+    return json.dumps(value, ensure_ascii=False) if isinstance(value, dict | list) else string(value)
 
 
 def number(value: object) -> int:

@@ -9,12 +9,13 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
-from geode.adapters.http_json.reading import mapping, number, objects, reported_error, string
+from geode.adapters.http_json.reading import argument_text, mapping, number, objects, reported_error, string
 from geode.adapters.openai_responses.items import CALL, MESSAGE, StreamedItem, StreamedItems, merged
 from geode.ports.model import CallPart, Delta, TextPart, ThinkingPart
 
 _TERMINAL: Final = frozenset({"response.completed", "response.incomplete", "response.failed"})
 _THINKING: Final = frozenset({"response.reasoning_summary_text.delta", "response.reasoning_text.delta"})
+_ARGUMENTS: Final = "response.function_call_arguments.delta"
 # The field of a message's part that a delta of this type adds to.
 _TEXT: Final = {"response.output_text.delta": "text", "response.refusal.delta": "refusal"}
 
@@ -35,8 +36,8 @@ class ResponseStream:
                     yield CallPart(place, string(item.fields.get("name")), "")
             case "response.output_item.done":
                 self._items.keep(_index(event), mapping(event.get("item")), done=True)
-            case "response.function_call_arguments.done" if isinstance(event.get("arguments"), str):
-                self._grown(event, CALL)[1].arguments = [event["arguments"]]
+            case "response.function_call_arguments.done" if isinstance(event.get("arguments"), str | dict | list):
+                self._grown(event, CALL)[1].arguments = [argument_text(event["arguments"])]
             case kind if kind in _TERMINAL:
                 self._response, self.complete = mapping(event.get("response")), True
             case _ if error := reported_error(event):
@@ -56,10 +57,10 @@ class ResponseStream:
         return {**self._response, "output": merged(streamed, objects(self._response.get("output")))}
 
     def _grow(self, kind: str, event: Mapping[str, Any]) -> Iterator[Delta]:
-        piece = string(event.get("delta"))
+        piece = argument_text(event.get("delta")) if kind == _ARGUMENTS else string(event.get("delta"))
         if kind in _THINKING and piece:
             yield ThinkingPart(number(event.get("output_index")), piece)
-        elif kind == "response.function_call_arguments.delta":
+        elif kind == _ARGUMENTS:
             place, item = self._grown(event, CALL)
             item.arguments.append(piece)
             if piece:
