@@ -52,7 +52,7 @@ class Adapter:
         return self.spoken.protocol if self.spoken.protocol != "chat" else f"chat:{self.spoken.dialect}"
 
 
-_GPT: Final = ("gpt-4o", "gpt-5", "o3", "unheard-of")
+_GPT: Final = ("gpt-4o", "gpt-5", "gpt-5.2", "gpt-5.5", "o3", "unheard-of")
 ADAPTERS: Final = (
     Adapter(
         WIRES[0],
@@ -61,10 +61,18 @@ ADAPTERS: Final = (
     ),
     Adapter(WIRES[1], RESPONSES, _GPT),
     Adapter(WIRES[2], CHAT["openai"], _GPT),
-    Adapter(WIRES[3], CHAT["openrouter"], ("anthropic/claude-opus-4.5", "openai/gpt-5", "meta/llama-4")),
+    Adapter(WIRES[3], CHAT["openrouter"], ("anthropic/claude-opus-4.5", "openai/gpt-5.2", "meta/llama-4")),
     Adapter(WIRES[4], CHAT["glm"], ("glm-4.6", "glm-5")),
-    Adapter(WIRES[5], CHAT["generic"], ("some-model", "deepseek-chat", "qwen3")),
+    Adapter(WIRES[5], CHAT["generic"], ("some-model", "qwen3")),
 )
+
+_EFFORTS: Final = ("none", "low", "medium", "high")
+# The efforts of models that take not all of them.
+EFFORTS: Final[Mapping[str, tuple[str, ...]]] = {
+    **dict.fromkeys(("claude-sonnet-4-5", "claude-3-7-sonnet", "gpt-4o"), ()),
+    **dict.fromkeys(("claude-opus-4-8", "claude-opus-5-5", "claude-sonnet-5-5"), ("low", "medium", "high")),
+    **dict.fromkeys(("gpt-5", "o3", "openai/gpt-5"), ("low", "medium", "high")),
+}
 
 # ---- texts and values ------------------------------------------------------------------------------
 
@@ -282,7 +290,7 @@ def requests(draw: st.DrawFn, adapter: Adapter) -> AdapterCallRequest:
         tools,
         draw(_choices(tools)),
         Limits(draw(st.one_of(st.none(), st.integers(1, 64_000)))),
-        draw(st.sampled_from((None, None, "none", "low", "medium", "high"))),
+        draw(st.sampled_from((None, None, *EFFORTS.get(model, _EFFORTS)))),
         draw(st.sampled_from((None, None, None, 0.0, 0.7, 1.0))),
         draw(_thinking) if adapter.able.thinking else None,
         draw(st.booleans()),

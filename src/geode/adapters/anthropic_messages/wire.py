@@ -5,7 +5,6 @@ Sources: spec sections 2 and 3; wire facts A1–A5 (requests), B1–B4 (replies)
 
 from __future__ import annotations
 
-import json
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from typing import Any, Final, NamedTuple
 
@@ -53,15 +52,15 @@ class Segment(NamedTuple):
     """A role and its message; an empty one for a turn that says nothing this wire takes.
 
     A call of the server's own is refused where the user speaks before its result, while a paused turn goes
-    back with it: `waiting` are the ids of such calls without a result in this turn, `closed` is the message
-    without them, and `answered` are the ids that the turn has results for.
+    back with it: `waiting` is how many such calls the turn has more than results, `surplus` how many results
+    more than calls, and `closed` is the message without the calls that wait.
     """
 
     role: str
     message: bytes
     closed: bytes = b""
-    waiting: frozenset[str] = frozenset()
-    answered: frozenset[str] = frozenset()
+    waiting: int = 0
+    surplus: int = 0
 
 
 _OPEN: Final = {role: b'{"role":"%b","content":[' % role.encode() for role in ("user", "assistant")}
@@ -167,14 +166,15 @@ def _messages(turns: Iterable[Segment]) -> list[bytes]:
 
 def _closed(turns: list[Segment]) -> list[tuple[str, bytes]]:
     """The roles and messages that say something, without calls of the server's own that stay without a result."""
-    said, answered, user_follows = list[tuple[str, bytes]](), set[str](), False
+    said, surplus, user_follows = list[tuple[str, bytes]](), 0, False
     for turn in reversed(turns):
-        message = turn.message if not user_follows or turn.waiting <= answered else turn.closed
-        answered |= turn.answered
+        answered = not user_follows or turn.waiting <= surplus
+        surplus += turn.surplus - (turn.waiting if answered else 0)
+        message = turn.message if answered else turn.closed
         if message:
             said.append((turn.role, message))
         if turn.role == "user" and message:
-            answered, user_follows = set(), True
+            surplus, user_follows = 0, True
     return said[::-1]
 
 
@@ -193,22 +193,23 @@ def encode_turn(turn: Turn, place: Place) -> Segment:
 
 
 def _said(turn: AssistantTurn, place: Place) -> Segment:
-    role, own = "assistant", [item for item in turn.items if isinstance(item, Opaque) and item.owner == place.owner]
-    message = _message(role, listed(_assistant_blocks(turn, place)))
-    results = frozenset(_id(item, "tool_use_id") for item in own if item.kind.endswith("_tool_result")) - {""}
-    waiting = {item: _id(item, "id") for item in own if item.kind in _SERVER_CALLS and _id(item, "id") not in results}
-    if not waiting:
-        return Segment(role, message, answered=results)
-    closed = _message(role, listed(_assistant_blocks(turn, place, waiting)))
-    return Segment(role, message, closed, frozenset(waiting.values()), results)
+    """Results are counted and not named: servers were recorded to give them other ids.
+
+    Beside a call of ours a call of the server's may still be running; its result comes after ours.
+    """
+    own = {at: item for at, item in enumerate(turn.items) if isinstance(item, Opaque) and item.owner == place.owner}
+    called = [at for at, item in own.items() if item.kind in _SERVER_CALLS]
+    results = sum(item.kind.endswith("_tool_result") for item in own.values())
+    message = _message("assistant", listed(_assistant_blocks(turn, place)))
+    if turn.calls or len(called) <= results:
+        return Segment("assistant", message, surplus=max(0, results - len(called)))
+    waiting = called[results:]
+    closed = _message("assistant", listed(_assistant_blocks(turn, place, waiting)))
+    return Segment("assistant", message, closed, len(waiting))
 
 
 def _message(role: str, blocks: bytes) -> bytes:
     return b"%b%b%b" % (_OPEN[role], blocks, _CLOSE) if blocks else b""
-
-
-def _id(item: Opaque, field: str) -> str:
-    return string(mapping(json.loads(item.json_text)).get(field))
 
 
 def _part(part: Part) -> dict[str, Any]:
@@ -231,9 +232,9 @@ def _document(source: dict[str, str], name: str) -> dict[str, Any]:
     return {"type": "document", "source": source, **({"title": name} if name else {})}
 
 
-def _assistant_blocks(turn: AssistantTurn, place: Place, without: Collection[Opaque] = ()) -> Iterator[dict[str, Any] | bytes]:
+def _assistant_blocks(turn: AssistantTurn, place: Place, without: Collection[int] = ()) -> Iterator[dict[str, Any] | bytes]:
     ids = iter(place.ids())
-    for item in turn.items:
+    for at, item in enumerate(turn.items):
         match item:
             case Text(text=text):
                 if text.strip():
@@ -241,7 +242,7 @@ def _assistant_blocks(turn: AssistantTurn, place: Place, without: Collection[Opa
             case ToolUseBlock():
                 yield {"type": "tool_use", "id": next(ids), "name": sent_name(item.name), "input": sent_input(item)}
             case Opaque():
-                if item.owner == place.owner and item not in without:
+                if item.owner == place.owner and at not in without:
                     yield item.json_text.encode()
 
 

@@ -211,7 +211,11 @@ def _items(entry: Mapping[str, Any], owner: Owner) -> Iterator[ReplyItem]:
         case "reasoning":
             if entry.get("encrypted_content"):
                 yield Opaque(owner, _REASONING, exact_json(_replayable(entry)))
-        case _ if kind not in _OF_CLIENT and (entry.get("id") is None or _ID.fullmatch(string(entry.get("id")))):
+        case _ if (
+            kind not in _OF_CLIENT
+            and entry.get("execution") != "client"
+            and (entry.get("id") is None or _ID.fullmatch(string(entry.get("id"))))
+        ):
             yield Opaque(owner, kind, exact_json(entry))
         case _:
             pass
