@@ -454,6 +454,7 @@ def test_blocks_that_messages_would_refuse_are_not_kept(block: Any) -> None:
         {"type": "function_call_output", "call_id": "a", "output": ""},
         {"type": "custom_tool_call", "call_id": "a", "name": "x", "input": ""},
         {"type": "item_reference", "id": "x"},
+        {"type": "tool_search_call", "call_id": "a", "execution": "client"},
         {"type": "web_search_call", "id": "no id"},
         {"type": None},
         {},
@@ -492,6 +493,11 @@ def test_a_call_of_the_server_s_own_goes_back_with_its_result_or_where_the_serve
     assert replayed(model(ME, called), model(ME, found, "So."), user("and?"))[0][1] == [called.kind, found.kind, "text"]
     assert replayed(model(ME, called), text, user("and?")) == [("assistant", ["text"]), ("user", ["text"])]
     assert replayed(model(ME, called, found, other, "So."), user("and?"))[0][1] == [called.kind, found.kind, "text"]
+    # Beside a call of ours the server's may still be running, and results come under other ids too.
+    beside = [model(ME, called, call("a")), results("a")]
+    assert replayed(*beside)[0][1] == [called.kind, "tool_use"]
+    elsewhere = block("web_search_tool_result", tool_use_id="another", content=[])
+    assert replayed(model(ME, called, elsewhere, "So."), user("and?"))[0][1] == [called.kind, found.kind, "text"]
     assert body(MESSAGES, user("hi"), model(ME, called), user("and?"))["messages"] == [
         {"role": "user", "content": [{"type": "text", "text": "hi"}, {"type": "text", "text": "and?"}]}
     ]

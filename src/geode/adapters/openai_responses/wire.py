@@ -211,14 +211,15 @@ def _items(entry: Mapping[str, Any], owner: Owner) -> Iterator[ReplyItem]:
         case "reasoning":
             if entry.get("encrypted_content"):
                 yield Opaque(owner, _REASONING, exact_json(_replayable(entry)))
-        case _ if (
-            kind not in _OF_CLIENT
-            and entry.get("execution") != "client"
-            and (entry.get("id") is None or _ID.fullmatch(string(entry.get("id"))))
-        ):
+        case _ if kind not in _OF_CLIENT and _may_go_back(entry):
             yield Opaque(owner, kind, exact_json(entry))
         case _:
             pass
+
+
+def _may_go_back(entry: Mapping[str, Any]) -> bool:
+    """Whether it waits for nothing that only a client can do, and has an id that can be sent, if it has one."""
+    return entry.get("execution") != "client" and (entry.get("id") is None or bool(_ID.fullmatch(string(entry.get("id")))))
 
 
 def _replayable(reasoning: Mapping[str, Any]) -> dict[str, Any]:
