@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from itertools import dropwhile, takewhile
+from itertools import groupby
 from typing import Final, Literal, TypeAlias
 
 from returns.result import Failure, Result, Success
@@ -18,7 +18,7 @@ from geode.domain.reply import ReplyItem
 from geode.domain.request import AdapterCallRequest, Capabilities, not_there
 from geode.domain.sent_tools import tools_problem
 from geode.domain.thinking import ThinkingBudget, thinking_kind
-from geode.domain.turns import AssistantTurn, ToolResultsTurn, UserTurn
+from geode.domain.turns import AssistantTurn, ToolResultsTurn, Turn, UserTurn, visible
 
 AdjustmentKind: TypeAlias = Literal["text_only", "media_left_out", "thinking_dropped"]
 # What every provider takes to be the temperature when none is given.
@@ -136,29 +136,47 @@ def _of_thinking(request: AdapterCallRequest, target: _Target) -> Iterator[str]:
 
 
 def _goes_on_without_thinking(request: AdapterCallRequest, owner: Owner) -> bool:
-    """Whether the reply being continued does not begin with thinking, as it has to under a budget (wire facts C1.9).
+    """Whether the tool loop that goes on did not begin with thinking, as it has to under a budget (wire facts C1.9).
 
-    The provider merges neighbours of one role: what the user says after results continues it too.
+    The provider merges neighbours of one role: what the user says after results belongs to the loop too.
     """
-    before = list(dropwhile(lambda turn: isinstance(turn, UserTurn), reversed(request.turns)))
-    if not before or not isinstance(before[0], ToolResultsTurn):
+    sent = (turn for turn in request.turns if _says(turn, owner))
+    messages = [list(turns) for _, turns in groupby(sent, key=lambda turn: isinstance(turn, AssistantTurn))]
+    first: AssistantTurn | None = None
+    for message in reversed(messages):
+        begin = message[0]
+        if isinstance(begin, AssistantTurn):
+            first = begin if message is not messages[-1] else None
+        elif not any(isinstance(turn, ToolResultsTurn) for turn in message):
+            break
+    if first is None:
         return False
-    asked = list(takewhile(lambda turn: isinstance(turn, AssistantTurn), before[1:]))
-    sent = (
-        item for turn in reversed(asked) if isinstance(turn, AssistantTurn) for item in turn.items if _goes_out(item, owner)
-    )
-    first = next(sent, None)
-    return not isinstance(first, Opaque) or "thinking" not in first.kind
+    item = next(_goes_out(first, owner))
+    return not isinstance(item, Opaque) or "thinking" not in item.kind
 
 
-def _goes_out(item: ReplyItem, owner: Owner) -> bool:
-    match item:
-        case Text(text=text):
-            return bool(text.strip())
-        case Opaque():
-            return item.owner == owner
-        case _:
+def _says(turn: Turn, owner: Owner) -> bool:
+    match turn:
+        case UserTurn():
+            return bool(visible(turn.items, turn.hints))
+        case AssistantTurn():
+            return any(_goes_out(turn, owner))
+        case ToolResultsTurn():
             return True
+
+
+def _goes_out(turn: AssistantTurn, owner: Owner) -> Iterator[ReplyItem]:
+    """The items of the turn that `owner` is sent: no blank text, and nothing opaque of others."""
+    for item in turn.items:
+        match item:
+            case Text(text=text):
+                if text.strip():
+                    yield item
+            case Opaque():
+                if item.owner == owner:
+                    yield item
+            case _:
+                yield item
 
 
 def _of_media(request: AdapterCallRequest, target: _Target) -> Iterator[str]:

@@ -439,6 +439,7 @@ def own_items(wire: Wire, answer: Any) -> list[str]:
         {"type": "thinking", "thinking": "t"},
         {"type": "thinking", "thinking": None, "signature": "s"},
         {"type": "tool_result", "tool_use_id": "a"},
+        {"type": "output_text", "text": "of another wire"},
         {"type": 5},
         {},
     ],

@@ -44,8 +44,13 @@ STOPS: Final[Mapping[str, Stop]] = {
 
 # What the server runs itself, and its result, which stands in the same turn or in the one that goes on with it.
 _SERVER_CALLS: Final = frozenset({"server_tool_use", "mcp_tool_use"})
-# Blocks that only the user may send.
-_OF_USER: Final = frozenset({"", "tool_result"})
+# Blocks that only the user may send, and those of other wires, which gateways let through.
+_REFUSED: Final = frozenset(
+    {
+        *("", "tool_result", "function_call", "refusal", "output_text", "image_url"),
+        *("input_text", "input_image", "input_file", "input_audio"),
+    }
+)
 
 
 class Segment(NamedTuple):
@@ -267,7 +272,7 @@ def _item(block: Mapping[str, Any], owner: Owner) -> Iterator[ReplyItem]:
             yield tool_use(string(block.get("id")), string(block.get("name")), block.get("input"))
         case "thinking" if not (isinstance(block.get("thinking"), str) and isinstance(block.get("signature"), str)):
             pass  # the server refuses it back
-        case _ if kind not in _OF_USER:
+        case _ if kind not in _REFUSED:
             yield Opaque(owner, kind, exact_json(block))
         case _:
             pass

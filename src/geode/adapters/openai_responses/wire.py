@@ -219,7 +219,10 @@ def _items(entry: Mapping[str, Any], owner: Owner) -> Iterator[ReplyItem]:
 
 def _may_go_back(entry: Mapping[str, Any]) -> bool:
     """Whether it waits for nothing that only a client can do, and has an id that can be sent, if it has one."""
-    return entry.get("execution") != "client" and (entry.get("id") is None or bool(_ID.fullmatch(string(entry.get("id")))))
+    ours = entry.get("execution") == "client" or (
+        entry.get("type") == "tool_search_call" and entry.get("call_id") is not None and entry.get("execution") != "server"
+    )
+    return not ours and (entry.get("id") is None or bool(_ID.fullmatch(string(entry.get("id")))))
 
 
 def _replayable(reasoning: Mapping[str, Any]) -> dict[str, Any]:
