@@ -22,7 +22,7 @@ unexport PYTHONPATH
 unexport PYTHONHOME
 
 .DELETE_ON_ERROR:
-.PHONY: help setup demo test check format-check lint types imports mutate bench peers format lock always
+.PHONY: help setup demo test check format-check lint types imports mutate bench fuzz conversations peers format lock always
 
 help: ## say what can be made
 	@sed -n 's/^\([a-z-]*\):.*## /\1	/p' $(firstword $(MAKEFILE_LIST)) | expand -t 10
@@ -57,6 +57,12 @@ mutate: $(INSTALLED) ## change the domain in small ways and see whether its test
 
 bench: $(INSTALLED) ## measure geode
 	@$(BIN)/python bench/run.py $(ARGS)
+
+fuzz: $(INSTALLED) ## N random mutations of answers are read; goes on where it was interrupted
+	@$(BIN)/python -m tests.fuzz answers -n $(or $(N),10000) $(ARGS)
+
+conversations: $(INSTALLED) ## N conversations for each adapter are written and judged; goes on likewise
+	@$(BIN)/python -m tests.fuzz conversations -n $(or $(N),1000) $(ARGS)
 
 peers: $(INSTALLED) $(PEERS_LOCKED) ## run pydantic-ai and openai-agents against a `geode emulate`
 	@cd peers && ../$(PEERS)/bin/pytest $(ARGS)

@@ -169,6 +169,7 @@ class Opaque:
     bound_to: str = ""
 
     def __post_init__(self) -> None:
+        object.__setattr__(self, "kind", clean_text(self.kind))
         try:
             json.loads(self.json_text)
         except (ValueError, RecursionError):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from itertools import groupby
 from typing import Final, Literal, TypeAlias
 
 from returns.result import Failure, Result, Success
@@ -13,10 +14,11 @@ from geode.domain.choice import Auto, Named, NoTools, Required, choice_word
 from geode.domain.content import Opaque, Owner, Part, Text, media_kind, media_word
 from geode.domain.conversation import Conversation
 from geode.domain.models import ModelRow, row_of
+from geode.domain.reply import ReplyItem
 from geode.domain.request import AdapterCallRequest, Capabilities, not_there
 from geode.domain.sent_tools import tools_problem
 from geode.domain.thinking import ThinkingBudget, thinking_kind
-from geode.domain.turns import AssistantTurn, ToolResultsTurn, UserTurn
+from geode.domain.turns import AssistantTurn, ToolResultsTurn, Turn, UserTurn, visible
 
 AdjustmentKind: TypeAlias = Literal["text_only", "media_left_out", "thinking_dropped"]
 # What every provider takes to be the temperature when none is given.
@@ -134,12 +136,47 @@ def _of_thinking(request: AdapterCallRequest, target: _Target) -> Iterator[str]:
 
 
 def _goes_on_without_thinking(request: AdapterCallRequest, owner: Owner) -> bool:
-    """Whether the reply being continued does not begin with thinking, as it has to under a budget (wire facts C1.9)."""
-    if len(request.turns) < 2 or not isinstance(request.turns[-1], ToolResultsTurn):
+    """Whether the tool loop that goes on did not begin with thinking, as it has to under a budget (wire facts C1.9).
+
+    The provider merges neighbours of one role: what the user says after results belongs to the loop too.
+    """
+    sent = (turn for turn in request.turns if _says(turn, owner))
+    messages = [list(turns) for _, turns in groupby(sent, key=lambda turn: isinstance(turn, AssistantTurn))]
+    first: AssistantTurn | None = None
+    for message in reversed(messages):
+        begin = message[0]
+        if isinstance(begin, AssistantTurn):
+            first = begin if message is not messages[-1] else None
+        elif not any(isinstance(turn, ToolResultsTurn) for turn in message):
+            break
+    if first is None:
         return False
-    asked = request.turns[-2]
-    first = asked.items[0] if isinstance(asked, AssistantTurn) else None
-    return not isinstance(first, Opaque) or first.owner != owner
+    item = next(_goes_out(first, owner))
+    return not isinstance(item, Opaque) or "thinking" not in item.kind
+
+
+def _says(turn: Turn, owner: Owner) -> bool:
+    match turn:
+        case UserTurn():
+            return bool(visible(turn.items, turn.hints))
+        case AssistantTurn():
+            return any(_goes_out(turn, owner))
+        case ToolResultsTurn():
+            return True
+
+
+def _goes_out(turn: AssistantTurn, owner: Owner) -> Iterator[ReplyItem]:
+    """The items of the turn that `owner` is sent: no blank text, and nothing opaque of others."""
+    for item in turn.items:
+        match item:
+            case Text(text=text):
+                if text.strip():
+                    yield item
+            case Opaque():
+                if item.owner == owner:
+                    yield item
+            case _:
+                yield item
 
 
 def _of_media(request: AdapterCallRequest, target: _Target) -> Iterator[str]:

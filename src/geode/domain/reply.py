@@ -9,6 +9,7 @@ from enum import Enum
 from typing import Any, TypeAlias
 
 from geode.domain.content import Opaque, Text, ToolUseBlock, calls_in
+from geode.domain.json_value import clean_text
 
 
 class Stop(Enum):
@@ -62,7 +63,7 @@ class AdapterCallResult:
     """One reply: items in their order, why it stopped (never defaulted), what it cost, who served it.
 
     `stop_word` is the provider's own word. `refusal` holds the provider's details of a refusal.
-    `route` is the serving model or route as the provider names it.
+    `route` is the serving model or route as the provider names it. Lone surrogates are replaced on entry.
     """
 
     items: tuple[ReplyItem, ...]
@@ -76,6 +77,8 @@ class AdapterCallResult:
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "calls", calls_in(self.items))
+        for name in ("stop_word", "route", "request_id"):
+            object.__setattr__(self, name, clean_text(getattr(self, name)))
 
     @property
     def text(self) -> str:

@@ -9,6 +9,7 @@ from geode.domain.choice import Auto, Named, ToolChoice, parse_choice
 from geode.domain.content import MediaKind
 from geode.domain.conversation import Conversation
 from geode.domain.errors import Misuse
+from geode.domain.json_value import clean_text
 from geode.domain.models import ModelRow, ThinkingKind
 from geode.domain.schema_profile import SchemaProfile
 from geode.domain.thinking import Thinking
@@ -32,7 +33,8 @@ class Limits:
 class AdapterCallRequest:
     """One model call. No provider's field ever appears in it.
 
-    `streamed` says whether anyone wants deltas; the reply is the same either way.
+    `streamed` says whether anyone wants deltas; the reply is the same either way. Lone surrogates in `system`
+    are replaced on entry.
     """
 
     model: str
@@ -45,6 +47,9 @@ class AdapterCallRequest:
     temperature: float | None = None
     thinking: Thinking | None = None
     streamed: bool = False
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "system", clean_text(self.system))
 
     @property
     def turns(self) -> tuple[Turn, ...]:

@@ -179,12 +179,35 @@ def test_the_old_form_of_a_single_call() -> None:
         ({"error": "only words"}, "", FailureClass.UNKNOWN),
     ],
 )  # fmt: skip
-@pytest.mark.parametrize("at", [0, 4, len(WHOLE) - 1, len(WHOLE)])
+@pytest.mark.parametrize("at", [0, 4, len(WHOLE) - 1])
 def test_an_error_in_a_stream_is_a_failure_wherever_it_stands(at: int, event: Event, code: str, judged: FailureClass) -> None:
     failure = feed(WIRE, [*WHOLE[:at], event, *WHOLE[at:]]).failure
 
     assert (failure.error_code, failure.status) == (code, 200)
     assert classify_retry_error(failure) is judged
+
+
+def test_nothing_more_is_waited_for_after_the_usage_that_follows_the_finish() -> None:
+    """A server that leaves out the end mark would keep its reader waiting."""
+    assert [feed(WIRE, WHOLE[:kept]).stream.over for kept in (len(WHOLE) - 2, len(WHOLE) - 1, len(WHOLE))] == [
+        False,
+        False,
+        True,
+    ]
+    running = [{**event, "usage": USAGE} for event in WHOLE[:-1]]
+    assert not feed(WIRE, running).stream.over, "usage beside text, or beside the finish, may not be the last"
+    early = {"choices": [], "usage": USAGE}
+    assert feed(WIRE, [early, *WHOLE]).calls == feed(WIRE, WHOLE).calls
+
+
+def test_an_empty_finish_reason_is_none() -> None:
+    """Servers that write every field write it empty in each chunk."""
+    open = [{"choices": [{"index": 0, "delta": {"content": piece}, "finish_reason": ""}]} for piece in ("a", "b")]
+
+    assert not feed(WIRE, open).stream.complete
+    assert feed(WIRE, [*open, *end("stop")]).reply.text == "ab"
+    whole = decode(WIRE, {"choices": [{"message": {"content": "ab"}, "finish_reason": ""}]}).unwrap()
+    assert (whole.stop, whole.stop_word) == (Stop.UNKNOWN, "")
 
 
 @pytest.mark.parametrize("word", ["error", "network_error"])

@@ -64,4 +64,7 @@ def test_fields_of_a_wrong_type_count_as_absent() -> None:
     assert (string(None), string(5), string("x")) == ("", "", "x")
     assert [number(value) for value in (5, -1, True, 2.0, "3", None)] == [5, 0, 0, 0, 0, 0]
     assert (amount(True), amount("1"), amount(None)) == (None, None, None)
+    # Whole numbers are the same everywhere up to 2**53 (RFC 8259, section 6); nothing costs or counts more.
+    assert (number(2**53 - 1), number(2**53), number(10**400)) == (2**53 - 1, 0, 0)
+    assert (amount(float("inf")), amount(float("nan")), amount(10**5000), amount(1e308)) == (None, None, None, None)
     assert str(amount(0.0145476)) == "0.0145476"

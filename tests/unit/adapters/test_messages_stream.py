@@ -152,9 +152,10 @@ def test_fragments_of_several_blocks_may_be_mixed() -> None:
         (['{"a":"x\ny"}'], None, {"a": "x\ny"}),
         (["   "], None, {}),
         (["null"], None, {}),
+        ([{"x": 1}], None, {"x": 1}),
     ],
 )
-def test_arguments_in_every_form(pieces: list[str], given: Any, input: Any) -> None:
+def test_arguments_in_every_form(pieces: list[Any], given: Any, input: Any) -> None:
     assert feed(WIRE, [start(), *call(0, "a", *pieces, input=given), *end("tool_use")]).calls == [("a", "read", input)]
 
 
@@ -164,6 +165,11 @@ def test_places_may_be_missing_or_have_gaps() -> None:
 
     assert (missing.reply.text, missing.calls) == ("one", [("a", "read", {"x": 1}), ("b", "read", {})])
     assert (gaps.reply.text, gaps.calls) == ("one", [("a", "read", {"x": 1})])
+
+
+@pytest.mark.parametrize("id", [None, "", 5])
+def test_a_call_without_an_id_is_a_call(id: Any) -> None:
+    assert feed(WIRE, [start(), *call(0, id, '{"x":1}'), *end("tool_use")]).calls == [("", "read", {"x": 1})]
 
 
 def test_a_block_that_was_not_opened_is_what_its_deltas_say() -> None:

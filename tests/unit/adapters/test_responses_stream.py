@@ -40,7 +40,7 @@ def said(index: int | None, id: str, *pieces: str, kind: str = "output_text") ->
     return [{"type": f"response.{kind}.delta", **_at(index), "item_id": id, "delta": piece} for piece in pieces]
 
 
-def argued(index: int | None, id: str, *pieces: str) -> list[Event]:
+def argued(index: int | None, id: str, *pieces: Any) -> list[Event]:
     return [{"type": "response.function_call_arguments.delta", **_at(index), "item_id": id, "delta": piece} for piece in pieces]
 
 
@@ -164,14 +164,32 @@ def test_deltas_are_optional(index: int | None) -> None:
         (['{"a":'], '{"a":1}', {"a": 1}),
         (['{"path": "a'], None, '{"path": "a'),
         (["[1]"], None, "[1]"),
+        ([{"a": 1}], None, {"a": 1}),
+        ([], {"a": 1}, {"a": 1}),
     ],
 )
-def test_arguments_in_every_form(pieces: list[str], last: str | None, input: Any) -> None:
+def test_arguments_in_every_form(pieces: list[Any], last: Any, input: Any) -> None:
     opened = {key: value for key, value in call("fc_1", "a", "").items() if key != "arguments"}
     finished: list[Event] = []
     if last is not None:
         finished = [{"type": "response.function_call_arguments.done", "output_index": 0, "item_id": "fc_1", "arguments": last}]
     assert feed(WIRE, [added(0, opened), *argued(0, "fc_1", *pieces), *finished, final()]).calls == [("a", "read", input)]
+
+
+def test_fragments_of_several_calls_may_be_mixed() -> None:
+    opened = [added(index, {**one, "arguments": ""}) for index, one in ((0, FIRST), (1, SECOND))]
+    mixed = [*argued(0, "fc_1", '{"path"'), *argued(1, "fc_2", "{"), *argued(0, "fc_1", ': "a"}'), *argued(1, "fc_2", "}")]
+
+    assert feed(WIRE, [CREATED, *opened, *mixed, final()]).calls == CALLS
+    without_index = [{key: value for key, value in event.items() if key != "output_index"} for event in (*opened, *mixed)]
+    assert feed(WIRE, [CREATED, *without_index, final()]).calls == CALLS
+
+
+@pytest.mark.parametrize("call_id", [None, ""])
+def test_a_call_without_ids_is_a_call(call_id: Any) -> None:
+    nameless = {**FIRST, "id": None, "call_id": call_id}
+    assert feed(WIRE, [CREATED, done(0, nameless), final()]).calls == [("", "read", {"path": "a"})]
+    assert feed(WIRE, [CREATED, done(None, nameless), done(None, nameless), final()]).calls == [("", "read", {"path": "a"})] * 2
 
 
 def test_what_was_shown_is_in_the_reply_though_no_item_was_opened() -> None:

@@ -36,9 +36,10 @@ def _split(*chunks: bytes) -> list[bytes]:
     return [*found, *splitter.end()]
 
 
-@pytest.mark.parametrize("newline", [b"\n", b"\r\n"], ids=["LF", "CRLF"])
-def test_payloads_are_the_same_wherever_the_bytes_are_cut(newline: bytes) -> None:
-    data = WHOLE.replace(b"\r\n", b"\n").replace(b"\n", newline)
+@pytest.mark.parametrize("bom", [b"", b"\xef\xbb\xbf"], ids=["plain", "BOM"])
+@pytest.mark.parametrize("newline", [b"\n", b"\r\n", b"\r"], ids=["LF", "CRLF", "CR"])
+def test_payloads_are_the_same_wherever_the_bytes_are_cut(newline: bytes, bom: bytes) -> None:
+    data = bom + WHOLE.replace(b"\r\n", b"\n").replace(b"\n", newline)
 
     assert _split(data) == PAYLOADS
     for cut in range(len(data) + 1):
@@ -57,13 +58,22 @@ def test_a_payload_is_there_as_soon_as_its_blank_line_is() -> None:
 
     assert splitter.feed(b'data: {"a":1}\n') == []
     assert splitter.feed(b"\n") == [b'{"a":1}']
-    assert splitter.feed(b'data: {"b":2}\r\n\r') == []
-    assert splitter.feed(b"\n") == [b'{"b":2}']
+    assert splitter.feed(b'data: {"b":2}\r\n') == []
+    assert splitter.feed(b"\r") == [b'{"b":2}']
+    assert splitter.feed(b"\n") == []
 
 
 @pytest.mark.parametrize("rest", [b'data: {"z":1}', b'data: {"z":1}\n', b'data: {"z":1}\r\n'])
 def test_a_last_event_without_its_blank_line_is_given_at_the_end(rest: bytes) -> None:
     assert _split(WHOLE + rest) == [*PAYLOADS, b'{"z":1}']
+
+
+def test_a_bom_is_passed_over_at_the_start_alone() -> None:
+    bom = b"\xef\xbb\xbf"
+    event = bom + b'data: {"a":1}\n\n'
+
+    assert _split(event, event) == [b'{"a":1}']
+    assert _split(bom + bom + b"data: 1\n\n") == []
 
 
 def test_fields_that_only_begin_like_data_are_passed_over() -> None:

@@ -411,7 +411,7 @@ def test_items_of_a_wrong_type_are_passed_over() -> None:
 @pytest.mark.parametrize(
     ("harness", "answer"),
     [
-        (shipped.MessagesHarness, b'{"stop_reason":"end_turn","content":[{"type":"thinking","n":1e400}]}'),
+        (shipped.MessagesHarness, b'{"stop_reason":"end_turn","content":[{"type":"new","n":1e400}]}'),
         (shipped.ResponsesHarness, b'{"status":"completed","output":[{"type":"new","n":1e400}]}'),
         (shipped.ChatOpenaiHarness, b'{"choices":[{"message":{"reasoning":{"n":1e400}},"finish_reason":"stop"}]}'),
     ],
@@ -424,3 +424,91 @@ async def test_what_could_not_be_sent_back_is_a_failure(harness: type[shipped.Sh
         failure = failure_of(await adapter.acomplete(request(harness()), nowhere))
 
     assert classify_retry_error(failure) is FailureClass.UNKNOWN
+
+
+# ---- what a server made and would refuse ---------------------------------------------------------
+
+
+def own_items(wire: Wire, answer: Any) -> list[str]:
+    return kinds(decode(wire, answer).unwrap())
+
+
+@pytest.mark.parametrize(
+    "block",
+    [
+        {"type": "thinking", "thinking": "t"},
+        {"type": "thinking", "thinking": None, "signature": "s"},
+        {"type": "tool_result", "tool_use_id": "a"},
+        {"type": "output_text", "text": "of another wire"},
+        {"type": 5},
+        {},
+    ],
+)
+def test_blocks_that_messages_would_refuse_are_not_kept(block: Any) -> None:
+    kept = {"type": "thinking", "thinking": "", "signature": ""}, {"type": "new"}
+    assert own_items(MESSAGES, {"content": [block, *kept], "stop_reason": "end_turn"}) == ["thinking", "new"]
+
+
+@pytest.mark.parametrize(
+    "item",
+    [
+        {"type": "function_call_output", "call_id": "a", "output": ""},
+        {"type": "custom_tool_call", "call_id": "a", "name": "x", "input": ""},
+        {"type": "item_reference", "id": "x"},
+        {"type": "tool_search_call", "call_id": "a", "execution": "client"},
+        {"type": "web_search_call", "id": "no id"},
+        {"type": None},
+        {},
+    ],
+)
+def test_items_that_responses_would_refuse_are_not_kept(item: Any) -> None:
+    kept = {"type": "web_search_call", "id": "ws_1"}, {"type": "new"}
+    assert own_items(RESPONSES, {"output": [item, *kept], "status": "completed"}) == ["web_search_call", "new"]
+    sealed = {"type": "reasoning", "id": "no id", "summary": 5, "encrypted_content": "E"}
+    (item,) = decode(RESPONSES, {"output": [sealed], "status": "completed"}).unwrap().items
+    assert isinstance(item, Opaque)
+    assert json.loads(item.json_text) == {"type": "reasoning", "summary": [], "encrypted_content": "E"}
+
+
+def test_parts_of_chat_that_are_no_text_are_kept_where_they_may_go_back() -> None:
+    content = [{"type": "thinking", "thinking": []}, {"no": "type"}, {"type": "text", "text": "t"}]
+    answer = {"choices": [{"message": {"content": content}, "finish_reason": "stop"}]}
+    assert own_items(ChatWire(DIALECTS["generic"]), answer) == ["part:thinking", "text"]
+    assert own_items(CHAT, answer) == ["text"]
+
+
+def test_a_call_of_the_server_s_own_goes_back_with_its_result_or_where_the_server_goes_on() -> None:
+    def block(kind: str, **fields: Any) -> Opaque:
+        return opaque({"type": kind, **fields}, kind)
+
+    called, other = (block("server_tool_use", id=id, name="search", input={}) for id in ("s1", "s2"))
+    found = block("web_search_tool_result", tool_use_id="s1", content=[])
+
+    def replayed(*turns: Any) -> list[tuple[str, list[str]]]:
+        messages = body(MESSAGES, user("hi"), *turns)["messages"]
+        return [(one["role"], [part["type"] for part in one["content"]]) for one in messages[1:]]
+
+    text = model(ME, "So.")
+    assert replayed(model(ME, called, found, "So."), user("and?"))[0][1] == [called.kind, found.kind, "text"]
+    assert replayed(model(ME, called)) == [("assistant", [called.kind])]
+    assert replayed(model(ME, called), model(ME, found, "So."), user("and?"))[0][1] == [called.kind, found.kind, "text"]
+    assert replayed(model(ME, called), text, user("and?")) == [("assistant", ["text"]), ("user", ["text"])]
+    assert replayed(model(ME, called, found, other, "So."), user("and?"))[0][1] == [called.kind, found.kind, "text"]
+    # Beside a call of ours the server's may still be running, and results come under other ids too.
+    beside = [model(ME, called, call("a")), results("a")]
+    assert replayed(*beside)[0][1] == [called.kind, "tool_use"]
+    elsewhere = block("web_search_tool_result", tool_use_id="another", content=[])
+    assert replayed(model(ME, called, elsewhere, "So."), user("and?"))[0][1] == [called.kind, found.kind, "text"]
+    assert body(MESSAGES, user("hi"), model(ME, called), user("and?"))["messages"] == [
+        {"role": "user", "content": [{"type": "text", "text": "hi"}, {"type": "text", "text": "and?"}]}
+    ]
+
+
+def test_words_of_a_server_are_text_that_anybody_can_write() -> None:
+    half = "\ud83d"
+    whole = decode(
+        CHAT, {"choices": [{"message": {"content": half, "refusal": half}, "finish_reason": half}], "model": half}
+    ).unwrap()
+    assert (whole.stop_word, whole.route, whole.refusal) == ("\ufffd", "\ufffd", {"type": "refusal", "explanation": "\ufffd"})
+    details = decode(MESSAGES, {"content": [], "stop_reason": "refusal", "stop_details": {"category": half}}).unwrap().refusal
+    assert details == {"category": "\ufffd"}

@@ -38,6 +38,27 @@ def test_every_call_gets_an_id_of_its_own(given: list[str], taken: list[str], ma
     assert ids(with_unique_ids(items, 3, taken)) == made, "the same reply always gets the same ids"
 
 
+def test_one_id_for_thousands_of_calls_takes_linear_time() -> None:
+    def looked_up(calls: int) -> int:
+        taken = Counted()
+        made = ids(with_unique_ids((call("x"),) * calls, 1, taken))
+        assert made == ["x", *(f"x_{number}" for number in range(2, calls + 1))]
+        return taken.asked
+
+    # Each id is looked for among numbers that double: four times the calls, and a few more questions for each.
+    assert looked_up(4000) < 6 * looked_up(1000)
+
+
+class Counted(frozenset[str]):
+    """An empty set that counts how often it is asked."""
+
+    asked = 0
+
+    def __contains__(self, _: object) -> bool:
+        self.asked += 1
+        return False
+
+
 def test_only_ids_change_and_places_count_every_item() -> None:
     thought = Opaque(OWNER, "thinking", "{}")
     items = (Text("a"), call("", "write", {"p": 1}), thought, call(""))

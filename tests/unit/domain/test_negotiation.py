@@ -203,7 +203,10 @@ def test_under_a_budget_a_round_goes_on_only_from_its_own_thinking() -> None:
         talk = Conversation((user(), AssistantTurn(items, me), results("a")))
         given = {"conversation": talk, "thinking": ThinkingBudget(1024)}
         assert (asked(model, MESSAGES, **given) is None) is taken
-        assert asked(model, MESSAGES, **{**given, "conversation": talk.grown(user())}) is None
+        # What the user says after results is one message with them; after an answer it begins anew.
+        assert (asked(model, MESSAGES, **{**given, "conversation": talk.grown(user())}) is None) is taken
+        answered = talk.grown(AssistantTurn((Text("So."),), me), user())
+        assert asked(model, MESSAGES, **{**given, "conversation": answered}) is None
         assert asked(model, MESSAGES, conversation=talk) is None
 
 

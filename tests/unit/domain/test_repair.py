@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import time
+from collections.abc import Callable
+
 import pytest
 
 from geode.domain.content import Opaque, Text, ToolResult
@@ -213,3 +216,28 @@ def test_what_was_said_to_be_repaired_is_not_touched() -> None:
     given = (assistant(call("x"), call("x")), results("x"))
     repair(given)
     assert given == (assistant(call("x"), call("x")), results("x"))
+
+
+@pytest.mark.parametrize(
+    "make",
+    [
+        lambda n: [assistant(*(call("a") for _ in range(n))), *(results("a") for _ in range(n))],
+        lambda n: [
+            assistant(*(call(f"{i}") for i in range(n))),
+            results(*(f"{i}" for i in reversed(range(n)))),
+        ],
+        lambda n: [results(f"{i}") for i in range(n)],
+        lambda n: [turn for _ in range(n) for turn in (assistant(call("a")), results("a"))],
+    ],
+    ids=["one id", "results reversed", "orphans", "one id in every round"],
+)
+def test_mending_takes_time_in_proportion(make: Callable[[int], list[Turn]]) -> None:
+    def seconds(parts: int) -> float:
+        turns = tuple(make(parts))
+        started = time.process_time()
+        repair(turns)
+        return time.process_time() - started
+
+    # Four times the turns: in quadratic time it would be sixteen times. The machine may be busy: the least of some counts.
+    ratios = (min(seconds(1600) for _ in range(2)) / min(seconds(400) for _ in range(3)) for _ in range(4))
+    assert any(ratio < 8 for ratio in ratios)

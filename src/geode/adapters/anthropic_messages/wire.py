@@ -5,8 +5,8 @@ Sources: spec sections 2 and 3; wire facts A1–A5 (requests), B1–B4 (replies)
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
-from typing import Any, Final
+from collections.abc import Collection, Iterable, Iterator, Mapping
+from typing import Any, Final, NamedTuple
 
 from returns.result import Failure, Result, Success
 
@@ -19,7 +19,7 @@ from geode.domain.arguments import sent_input, tool_use
 from geode.domain.choice import Auto, Named, NoTools, Required, ToolChoice
 from geode.domain.content import Document, DocumentUrl, Image, ImageUrl, Opaque, Owner, Part, Text, ToolResult, ToolUseBlock
 from geode.domain.failures import CallFailure
-from geode.domain.json_value import dump_bytes, dump_json, exact_json
+from geode.domain.json_value import clean_json, dump_bytes, dump_json, exact_json
 from geode.domain.reply import AdapterCallResult, ReplyItem, Stop, Usage
 from geode.domain.request import AdapterCallRequest
 from geode.domain.schema_profile import ANTHROPIC
@@ -42,8 +42,32 @@ STOPS: Final[Mapping[str, Stop]] = {
     "model_context_window_exceeded": Stop.CONTEXT_EXCEEDED,
 }
 
-# A role and its message; an empty one for a turn that says nothing this wire takes.
-Segment = tuple[str, bytes]
+# What the server runs itself, and its result, which stands in the same turn or in the one that goes on with it.
+_SERVER_CALLS: Final = frozenset({"server_tool_use", "mcp_tool_use"})
+# Blocks that only the user may send, and those of other wires, which gateways let through.
+_REFUSED: Final = frozenset(
+    {
+        *("", "tool_result", "function_call", "refusal", "output_text", "image_url"),
+        *("input_text", "input_image", "input_file", "input_audio"),
+    }
+)
+
+
+class Segment(NamedTuple):
+    """A role and its message; an empty one for a turn that says nothing this wire takes.
+
+    A call of the server's own is refused where the user speaks before its result, while a paused turn goes
+    back with it: `waiting` is how many such calls the turn has more than results, `surplus` how many results
+    more than calls, and `closed` is the message without the calls that wait.
+    """
+
+    role: str
+    message: bytes
+    closed: bytes = b""
+    waiting: int = 0
+    surplus: int = 0
+
+
 _OPEN: Final = {role: b'{"role":"%b","content":[' % role.encode() for role in ("user", "assistant")}
 _CLOSE: Final = b"]}"
 
@@ -74,7 +98,7 @@ class MessagesWire:
                 STOPS.get(stop, Stop.UNKNOWN),
                 _usage(body.json.get("usage")),
                 stop,
-                mapping(body.json.get("stop_details")) or None,
+                clean_json(mapping(body.json.get("stop_details"))) or None,
                 string(body.json.get("model")),
                 body.request_id,
             )
@@ -136,9 +160,7 @@ def choice(value: ToolChoice) -> dict[str, Any]:
 def _messages(turns: Iterable[Segment]) -> list[bytes]:
     """Neighbours of one role are one message: results come first in theirs, then whatever the user said."""
     messages, last = list[bytes](), ""
-    for role, message in turns:
-        if not message:
-            continue
+    for role, message in _closed(list(turns)):
         if role == last:
             messages[-1] = b"%b,%b" % (messages[-1][: -len(_CLOSE)], message[len(_OPEN[role]) :])
         else:
@@ -147,22 +169,52 @@ def _messages(turns: Iterable[Segment]) -> list[bytes]:
     return messages
 
 
+def _closed(turns: list[Segment]) -> list[tuple[str, bytes]]:
+    """The roles and messages that say something, without calls of the server's own that stay without a result."""
+    said, surplus, user_follows = list[tuple[str, bytes]](), 0, False
+    for turn in reversed(turns):
+        answered = not user_follows or turn.waiting <= surplus
+        surplus += turn.surplus - (turn.waiting if answered else 0)
+        message = turn.message if answered else turn.closed
+        if message:
+            said.append((turn.role, message))
+        if turn.role == "user" and message:
+            surplus, user_follows = 0, True
+    return said[::-1]
+
+
 def encode_turn(turn: Turn, place: Place) -> Segment:
     """The role and the message of a turn, as it stands without its neighbours."""
     match turn:
         case UserTurn():
-            return _message("user", listed(map(_part, visible(turn.items, turn.hints))))
+            return Segment("user", _message("user", listed(map(_part, visible(turn.items, turn.hints)))))
         case AssistantTurn():
-            return _message("assistant", listed(_assistant_blocks(turn, place)))
+            return _said(turn, place)
         case ToolResultsTurn():
             results = [_result(result, id) for result, id in zip(turn.results, place.ids(), strict=True)]
             # An error result takes text alone, so its media follow all results.
             media = [_part(part) for result in turn.results if result.is_error for part in result.media]
-            return _message("user", listed([*results, *media, *map(_part, visible((), turn.hints))]))
+            return Segment("user", _message("user", listed([*results, *media, *map(_part, visible((), turn.hints))])))
 
 
-def _message(role: str, blocks: bytes) -> Segment:
-    return role, b"%b%b%b" % (_OPEN[role], blocks, _CLOSE) if blocks else b""
+def _said(turn: AssistantTurn, place: Place) -> Segment:
+    """Results are counted and not named: servers were recorded to give them other ids.
+
+    Beside a call of ours a call of the server's may still be running; its result comes after ours.
+    """
+    own = {at: item for at, item in enumerate(turn.items) if isinstance(item, Opaque) and item.owner == place.owner}
+    called = [at for at, item in own.items() if item.kind in _SERVER_CALLS]
+    results = sum(item.kind.endswith("_tool_result") for item in own.values())
+    message = _message("assistant", listed(_assistant_blocks(turn, place)))
+    if turn.calls or len(called) <= results:
+        return Segment("assistant", message, surplus=max(0, results - len(called)))
+    waiting = called[results:]
+    closed = _message("assistant", listed(_assistant_blocks(turn, place, waiting)))
+    return Segment("assistant", message, closed, len(waiting))
+
+
+def _message(role: str, blocks: bytes) -> bytes:
+    return b"%b%b%b" % (_OPEN[role], blocks, _CLOSE) if blocks else b""
 
 
 def _part(part: Part) -> dict[str, Any]:
@@ -185,9 +237,9 @@ def _document(source: dict[str, str], name: str) -> dict[str, Any]:
     return {"type": "document", "source": source, **({"title": name} if name else {})}
 
 
-def _assistant_blocks(turn: AssistantTurn, place: Place) -> Iterator[dict[str, Any] | bytes]:
+def _assistant_blocks(turn: AssistantTurn, place: Place, without: Collection[int] = ()) -> Iterator[dict[str, Any] | bytes]:
     ids = iter(place.ids())
-    for item in turn.items:
+    for at, item in enumerate(turn.items):
         match item:
             case Text(text=text):
                 if text.strip():
@@ -195,7 +247,7 @@ def _assistant_blocks(turn: AssistantTurn, place: Place) -> Iterator[dict[str, A
             case ToolUseBlock():
                 yield {"type": "tool_use", "id": next(ids), "name": sent_name(item.name), "input": sent_input(item)}
             case Opaque():
-                if item.owner == place.owner:
+                if item.owner == place.owner and at not in without:
                     yield item.json_text.encode()
 
 
@@ -212,15 +264,18 @@ def _result(result: ToolResult, id: str) -> dict[str, Any]:
 
 def _item(block: Mapping[str, Any], owner: Owner) -> Iterator[ReplyItem]:
     """The neutral item in a content block. An empty text is dropped: the server sends it and never takes it back."""
-    kind = block.get("type")
-    match kind:
+    match kind := string(block.get("type")):
         case "text":
             if isinstance(text := block.get("text"), str) and text:
                 yield Text(text)
         case "tool_use":
             yield tool_use(string(block.get("id")), string(block.get("name")), block.get("input"))
+        case "thinking" if not (isinstance(block.get("thinking"), str) and isinstance(block.get("signature"), str)):
+            pass  # the server refuses it back
+        case _ if kind not in _REFUSED:
+            yield Opaque(owner, kind, exact_json(block))
         case _:
-            yield Opaque(owner, string(kind), exact_json(block))
+            pass
 
 
 def _usage(raw: object) -> Usage:

@@ -14,7 +14,8 @@ from geode.domain.schema_profile import GENERIC, GLM, OPENAI, OPENROUTER, Schema
 class Dialect:
     """`max_tokens` is the name of the output bound, `effort` the path of the effort field, `usage_option` whether
     usage in a stream has to be asked for (servers that do not know the option refuse it), `calls_need_tools` whether
-    the server may pass a request on to one that takes no calls without tools, `schemas` what it takes of a schema."""
+    the server may pass a request on to one that takes no calls without tools, `schemas` what it takes of a schema,
+    `own_parts` whether parts of its replies that are no text may go back."""
 
     name: DialectName
     schemas: SchemaProfile
@@ -22,10 +23,11 @@ class Dialect:
     effort: tuple[str, ...] = ("reasoning_effort",)
     usage_option: bool = True
     calls_need_tools: bool = False
+    own_parts: bool = True
 
 
 DIALECTS: Final[Mapping[DialectName, Dialect]] = {
-    "openai": Dialect("openai", OPENAI, max_tokens="max_completion_tokens"),
+    "openai": Dialect("openai", OPENAI, max_tokens="max_completion_tokens", own_parts=False),
     "openrouter": Dialect("openrouter", OPENROUTER, effort=("reasoning", "effort"), calls_need_tools=True),
     "glm": Dialect("glm", GLM, usage_option=False),
     "generic": Dialect("generic", GENERIC),

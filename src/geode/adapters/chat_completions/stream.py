@@ -7,12 +7,11 @@ an id or a name that the call does not have: then it begins a new one.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final, cast
 
-from geode.adapters.http_json.reading import mapping, objects, string
+from geode.adapters.http_json.reading import argument_text, mapping, objects, reported_error, string
 from geode.ports.model import CallPart, Delta, TextPart, ThinkingPart
 
 # The field that grows from fragment to fragment, by the type of a reasoning detail; others come whole.
@@ -21,6 +20,7 @@ _GROWING: Final = {"reasoning.text": "text", "reasoning.summary": "summary"}
 
 @dataclass(slots=True, eq=False)
 class _Call:
+    place: int
     index: int | None
     id: str = ""
     name: str = ""
@@ -28,7 +28,10 @@ class _Call:
 
 
 class ChatStream:
-    """See `geode.adapters.http_json.wire.Accumulator`. The reply is complete with its finish reason; usage may follow."""
+    """See `geode.adapters.http_json.wire.Accumulator`.
+
+    The reply is complete with its finish reason. Usage may follow, and is the last thing that does.
+    """
 
     def __init__(self) -> None:
         self.complete = self.over = False
@@ -40,17 +43,22 @@ class ChatStream:
         # Each with the pieces of the field that grows.
         self._details: list[tuple[dict[str, Any], list[str]]] = []
         self._calls: list[_Call] = []
+        # The latest call of an index, and of an index and an id; None stands for any index.
+        self._latest: dict[tuple[int | None, str], _Call] = {}
 
     def feed(self, event: Mapping[str, Any]) -> Iterator[Delta]:
-        if event.get("error"):
-            self._top, self.complete, self.over = {"error": event["error"]}, True, True
+        if error := reported_error(event):
+            self._break(error)
             return
         self._top.update({name: value for name, value in event.items() if name != "choices" and value is not None})
-        for choice in objects(event.get("choices")):
+        choices = objects(event.get("choices"))
+        if self.complete and not choices and mapping(event.get("usage")):
+            self.over = True
+        for choice in choices:
             if choice.get("index") in (0, None):
                 yield from self._grow(mapping(choice.get("delta")) or mapping(choice.get("message")))
                 if choice.get("error"):
-                    self._top, self.complete, self.over = {"error": choice["error"]}, True, True
+                    self._break(choice["error"])
                 elif finish := string(choice.get("finish_reason")):
                     self._finish, self.complete = finish, True
 
@@ -69,6 +77,9 @@ class ChatStream:
                 {"id": call.id, "function": {"name": call.name, "arguments": "".join(call.pieces)}} for call in self._calls
             ]
         return {**self._top, "choices": [{"message": message, "finish_reason": self._finish}]}
+
+    def _break(self, error: object) -> None:
+        self._top, self.complete, self.over = {"error": error}, True, True
 
     def _grow(self, delta: Mapping[str, Any]) -> Iterator[Delta]:
         yield from self._say(delta.get("content"))
@@ -117,24 +128,22 @@ class ChatStream:
         index = fragment.get("index") if isinstance(fragment.get("index"), int) else None
         call = self._open(index, id, name)
         call.id, call.name = call.id or id, call.name or name
-        arguments = function.get("arguments")
-        # As text, whatever is in it: judging arguments is the business of the domain.
-        piece = json.dumps(arguments, ensure_ascii=False) if isinstance(arguments, dict | list) else string(arguments)
+        for known in {"", call.id}:
+            self._latest[(call.index, known)] = self._latest[(None, known)] = call
+        piece = argument_text(function.get("arguments"))
         call.pieces.append(piece)
-        yield CallPart(self._calls.index(call) + 1, call.name, piece)
+        yield CallPart(call.place + 1, call.name, piece)
 
     def _open(self, index: int | None, id: str, name: str) -> _Call:
         """The call that a fragment belongs to; a new one where it brings what no open call has."""
-        there = [call for call in self._calls if index is None or call.index == index]
-        same_id = [call for call in there if id and call.id == id]
-        found = same_id or (there if index is not None or not (id or name) else [])
-        if found:
-            last = found[-1]
+        same_id = self._latest.get((index, id)) if id else None
+        last = same_id or (self._latest.get((index, "")) if index is not None or not (id or name) else None)
+        if last is not None:
             other_id = id and last.id and id != last.id
             other_name = name and last.name and name != last.name
             if not (other_id or other_name):
                 return last
-        self._calls.append(_Call(index))
+        self._calls.append(_Call(len(self._calls), index))
         return self._calls[-1]
 
 

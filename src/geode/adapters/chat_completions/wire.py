@@ -22,7 +22,7 @@ from geode.domain.arguments import sent_text, tool_use
 from geode.domain.choice import Auto, Named, NoTools, Required, ToolChoice
 from geode.domain.content import Document, DocumentUrl, Image, ImageUrl, Opaque, Owner, Part, Text, ToolResult
 from geode.domain.failures import CallFailure
-from geode.domain.json_value import dump_bytes, exact_json
+from geode.domain.json_value import clean_text, dump_bytes, exact_json
 from geode.domain.reply import AdapterCallResult, ReplyItem, Stop, Usage
 from geode.domain.request import AdapterCallRequest
 from geode.domain.schema_profile import SchemaProfile
@@ -73,10 +73,10 @@ class ChatWire:
         if choices[0].get("error") or word in BROKEN:
             return Failure(error_in_body({"error": choices[0].get("error") or {"type": word}}, body.request_id))
         message = mapping(choices[0].get("message"))
-        refusal = string(message.get("refusal"))
+        refusal = clean_text(string(message.get("refusal")))
         return Success(
             AdapterCallResult(
-                tuple(_items(message, owner)),
+                tuple(_items(message, owner, self.dialect)),
                 Stop.REFUSAL if refusal else STOPS.get(word, Stop.UNKNOWN),
                 _usage(mapping(body.json.get("usage"))),
                 word,
@@ -199,13 +199,16 @@ def _assistant(turn: AssistantTurn, place: Place) -> bytes:
 
 def _content(turn: AssistantTurn, owner: Owner) -> str | bytes | None:
     """The text, or the list of parts where the owner's own parts stand between texts."""
-    own_parts = [item for item in turn.items if isinstance(item, Opaque) and item.owner == owner and item.kind.startswith(PART)]
-    if not own_parts:
+
+    def is_own_part(item: object) -> bool:
+        return isinstance(item, Opaque) and item.owner == owner and item.kind.startswith(PART)
+
+    if not any(map(is_own_part, turn.items)):
         return turn.text if turn.text.strip() else None
     parts = [
         item.json_text.encode() if isinstance(item, Opaque) else dump_bytes({"type": "text", "text": item.text})
         for item in turn.items
-        if item in own_parts or isinstance(item, Text)
+        if isinstance(item, Text) or (isinstance(item, Opaque) and is_own_part(item))
     ]
     return b"[%b]" % b",".join(parts)
 
@@ -217,7 +220,7 @@ def _call(name: str, arguments: str, id: str) -> dict[str, Any]:
 # ---- in ----------------------------------------------------------------------------------------
 
 
-def _items(message: Mapping[str, Any], owner: Owner) -> Iterator[ReplyItem]:
+def _items(message: Mapping[str, Any], owner: Owner, dialect: Dialect) -> Iterator[ReplyItem]:
     for field in OPAQUE_FIELDS:
         if message.get(field):
             yield Opaque(owner, field, exact_json(message[field]))
@@ -226,10 +229,11 @@ def _items(message: Mapping[str, Any], owner: Owner) -> Iterator[ReplyItem]:
     if isinstance(content, str) and content:
         yield Text(content)
     for part in objects(content):
-        if part.get("type") == "text":
+        kind = string(part.get("type"))
+        if kind == "text":
             yield Text(string(part.get("text")))
-        else:
-            yield Opaque(owner, f"{PART}{string(part.get('type'))}", exact_json(part))
+        elif kind and dialect.own_parts:
+            yield Opaque(owner, f"{PART}{kind}", exact_json(part))
     if refusal := string(message.get("refusal")):
         yield Text(refusal)
     for call in objects(message.get("tool_calls")):

@@ -9,8 +9,10 @@ from typing import Any, Final
 import httpx2
 from returns.result import Failure, Result
 
+from geode.adapters.http_json.deltas import Halves
 from geode.adapters.http_json.facts import error_in_body, failure_of_response, misread, not_json, request_id
 from geode.adapters.http_json.json_bytes import read_object
+from geode.adapters.http_json.reading import reported_error
 from geode.adapters.http_json.sse import MAX_EVENT_BYTES, EventSplitter, EventTooLong
 from geode.adapters.http_json.wire import Accumulator, Body, Wire
 from geode.domain.content import Owner
@@ -80,8 +82,8 @@ def object_of(response: httpx2.Response, content: bytes) -> Body:
 def decoded(wire: Wire, body: Body, owner: Owner) -> Result[AdapterCallResult, CallFailure]:
     """The reply in the body of a 200, which may be an error all the same."""
     try:
-        if body.json.get("error"):
-            return Failure(error_in_body(body.json, body.request_id))
+        if error := reported_error(body.json):
+            return Failure(error_in_body({"error": error}, body.request_id))
         return wire.decode(body, owner)
     except _MISREAD as error:
         return Failure(misread("the reply", error, body.request_id))
@@ -99,6 +101,7 @@ class StreamReading:
     source: str = ""
     stream: Accumulator = field(init=False)
     shown: bool = field(default=False, init=False)
+    _halves: Halves = field(default_factory=Halves, init=False)
     _request_id: str = field(default="", init=False)
 
     def __post_init__(self) -> None:
@@ -116,7 +119,7 @@ class StreamReading:
         try:
             for delta in self.stream.feed(event.json):
                 self.shown = self.shown or not isinstance(delta, ThinkingPart)
-                deltas.append(delta)
+                deltas.append(self._halves.joined(delta))
         except _MISREAD as error:
             raise CallBroken(misread("an event of the stream", error, event.request_id)) from error
         return deltas

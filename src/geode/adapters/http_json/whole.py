@@ -9,6 +9,7 @@ from typing import cast
 from geode.adapters.http_json.reading import mapping, objects, string
 from geode.domain.arguments import sent_text
 from geode.domain.content import Opaque, Text, ToolUseBlock
+from geode.domain.json_value import clean_text
 from geode.domain.reply import AdapterCallResult
 from geode.ports.model import CallPart, Delta, TextPart, ThinkingPart
 
@@ -29,10 +30,10 @@ def deltas_of(reply: AdapterCallResult) -> Iterator[Delta]:
 def _thought(value: object) -> str:
     """What can be read of reasoning in the forms of all wires: text, an object with it, a list of such."""
     if isinstance(value, str):
-        return value
+        return clean_text(value)
     if isinstance(value, Mapping):
         fields = mapping(cast("object", value))
         if fields.get("type") == "reasoning":
             return _thought(fields.get("summary"))
-        return string(fields.get("thinking")) or string(fields.get("summary"))
-    return "".join(string(part.get("text")) or string(part.get("summary")) for part in objects(value))
+        return clean_text(string(fields.get("thinking")) or string(fields.get("summary")))
+    return clean_text("".join(string(part.get("text")) or string(part.get("summary")) for part in objects(value)))

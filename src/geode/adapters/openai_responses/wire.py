@@ -6,6 +6,7 @@ reasoning included. Sources: spec sections 2 and 3; wire facts A1–A5, B1–B4,
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, Final
 
@@ -20,7 +21,7 @@ from geode.domain.arguments import sent_text, tool_use
 from geode.domain.choice import Auto, Named, NoTools, Required, ToolChoice
 from geode.domain.content import Document, DocumentUrl, Image, ImageUrl, Opaque, Owner, Part, Text, ToolResult, ToolUseBlock
 from geode.domain.failures import CallFailure
-from geode.domain.json_value import dump_bytes, exact_json
+from geode.domain.json_value import clean_text, dump_bytes, exact_json
 from geode.domain.reply import AdapterCallResult, ReplyItem, Stop, Usage
 from geode.domain.request import AdapterCallRequest
 from geode.domain.schema_profile import OPENAI
@@ -36,6 +37,14 @@ INCOMPLETE: Final[Mapping[str, Stop]] = {
     "max_messages": Stop.PAUSE,
     "steered": Stop.PAUSE,
 }
+# What only a client sends, and calls that wait for what geode never gives: taken back they would be refused.
+_OF_CLIENT: Final = frozenset(
+    {
+        *("", "function_call_output", "custom_tool_call_output", "item_reference"),
+        *("custom_tool_call", "computer_call", "local_shell_call", "apply_patch_call"),
+    }
+)
+_ID: Final = re.compile(r"[A-Za-z0-9_-]+")
 MIN_OUTPUT_TOKENS: Final = 16
 _REASONING: Final = "reasoning"
 
@@ -192,7 +201,7 @@ def _output(result: ToolResult, id: str) -> dict[str, Any]:
 
 def _items(entry: Mapping[str, Any], owner: Owner) -> Iterator[ReplyItem]:
     """The neutral items of one output item. The pairing key is `call_id`, never the item's own id."""
-    match entry.get("type"):
+    match kind := string(entry.get("type")):
         case "message":
             for part in objects(entry.get("content")):
                 if text := string(part.get("text")) or string(part.get("refusal")):
@@ -202,16 +211,26 @@ def _items(entry: Mapping[str, Any], owner: Owner) -> Iterator[ReplyItem]:
         case "reasoning":
             if entry.get("encrypted_content"):
                 yield Opaque(owner, _REASONING, exact_json(_replayable(entry)))
-        case kind:
-            yield Opaque(owner, string(kind), exact_json(entry))
+        case _ if kind not in _OF_CLIENT and _may_go_back(entry):
+            yield Opaque(owner, kind, exact_json(entry))
+        case _:
+            pass
+
+
+def _may_go_back(entry: Mapping[str, Any]) -> bool:
+    """Whether it waits for nothing that only a client can do, and has an id that can be sent, if it has one."""
+    ours = entry.get("execution") == "client" or (
+        entry.get("type") == "tool_search_call" and entry.get("call_id") is not None and entry.get("execution") != "server"
+    )
+    return not ours and (entry.get("id") is None or bool(_ID.fullmatch(string(entry.get("id")))))
 
 
 def _replayable(reasoning: Mapping[str, Any]) -> dict[str, Any]:
     """What the server takes back of a reasoning item when it stored nothing: id, summary, encrypted content."""
-    summary = reasoning.get("summary")
+    summary, id = reasoning.get("summary"), string(reasoning.get("id"))
     return {
         "type": "reasoning",
-        "id": reasoning.get("id"),
+        **({"id": id} if _ID.fullmatch(id) else {}),
         "summary": summary if isinstance(summary, list) else [],
         "encrypted_content": reasoning.get("encrypted_content"),
     }
@@ -219,9 +238,8 @@ def _replayable(reasoning: Mapping[str, Any]) -> dict[str, Any]:
 
 def _refusal(output: list[Mapping[str, Any]]) -> Mapping[str, Any] | None:
     parts = (part for entry in output if entry.get("type") == "message" for part in objects(entry.get("content")))
-    return next(
-        ({"type": "refusal", "explanation": part.get("refusal")} for part in parts if part.get("type") == "refusal"), None
-    )
+    said = next((part for part in parts if part.get("type") == "refusal"), None)
+    return None if said is None else {"type": "refusal", "explanation": clean_text(string(said.get("refusal")))}
 
 
 def _stop(response: Mapping[str, Any], status: str, *, called: bool) -> tuple[Stop, str]:

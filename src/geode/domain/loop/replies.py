@@ -8,7 +8,7 @@ from typing import Final
 
 from geode.domain.call_ids import with_unique_ids
 from geode.domain.choice import NoTools
-from geode.domain.content import ToolResult, result
+from geode.domain.content import ToolResult, ToolUseBlock, result
 from geode.domain.loop.actions import CallModel
 from geode.domain.loop.calling import next_call
 from geode.domain.loop.ending import end, exhaust, fail, refuse
@@ -38,7 +38,7 @@ def judge_reply(state: State, call: CallModel, reply: AdapterCallResult, verdict
 
 
 def _without_calls(reply: AdapterCallResult) -> AdapterCallResult:
-    return replace(reply, items=tuple(item for item in reply.items if item not in reply.calls))
+    return replace(reply, items=tuple(item for item in reply.items if not isinstance(item, ToolUseBlock)))
 
 
 def _stored(state: State, reply: AdapterCallResult) -> State:

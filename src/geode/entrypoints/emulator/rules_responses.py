@@ -29,7 +29,7 @@ def by_model(item: dict[str, Any]) -> bool:
     kind = kind_of(item)
     if kind == "message":
         return item.get("role") == "assistant"
-    return kind in ("reasoning", "compaction") or kind.endswith("_call")
+    return kind not in ("item_reference", "") and not kind.endswith(("_call_output", "_response"))
 
 
 def _by_client(item: dict[str, Any]) -> bool:
