@@ -81,22 +81,26 @@ CLAUDE: Final[tuple[ModelRow, ...]] = (
     ),
 )
 
-# Wire facts A5: reasoning models and their temperature. From 5.1 on they do not reason unless told to, and then
-# take one, as recorded traffic shows. Models whose name says chat do not reason.
+# Wire facts A5: reasoning models and their temperature. Some do not reason unless told to and then take one, as
+# recorded traffic shows. Models whose name says chat do not reason.
 GPT: Final[tuple[ModelRow, ...]] = (
     *_rows("o1", "o3", "o4", "gpt-5", like=ModelRow("", sampling=False)),
     *_rows(
-        *("gpt-5.1", "gpt-5.2", "gpt-5.3", "gpt-5.4", "gpt-5.5", "gpt-5.6"),
+        *("gpt-5.1", "gpt-5.2", "gpt-5.4-mini", "gpt-5.4-nano"),
         like=ModelRow("", sampling=False, sampling_at_none=True),
     ),
     *_rows("gpt-5-chat", "gpt-5.1-chat", "gpt-5.2-chat", like=ModelRow("")),
 )
 
-# Wire facts A2: function tools and effort on Chat Completions.
+
+def _beside_tools(row: ModelRow) -> ModelRow:
+    """Wire facts A2: function tools and effort on Chat Completions."""
+    return replace(row, effort_beside_tools="unset_or_none") if row.prefix.startswith("gpt-5.4") else row
+
+
 GPT_CHAT: Final[tuple[ModelRow, ...]] = (
-    *(row for row in GPT if row.prefix not in ("gpt-5.4", "gpt-5.5", "gpt-5.6")),
-    ModelRow("gpt-5.4", sampling=False, sampling_at_none=True, effort_beside_tools="unset_or_none"),
-    *_rows("gpt-5.5", "gpt-5.6", like=ModelRow("", sampling=False, sampling_at_none=True, effort_beside_tools="none")),
+    *map(_beside_tools, (*GPT, ModelRow("gpt-5.4", sampling=False))),
+    *_rows("gpt-5.5", "gpt-5.6", like=ModelRow("", sampling=False, effort_beside_tools="none")),
 )
 
 # Wire facts A2: this relay drops the reasoning of Anthropic's models when a tool is forced. What it makes of a
