@@ -9,6 +9,7 @@ import pytest
 
 from geode.adapters.chat_completions.dialects import DIALECTS
 from geode.adapters.chat_completions.wire import ChatWire
+from geode.adapters.http_json.wire import END_MARK
 from geode.domain.content import Opaque
 from geode.domain.failures import FailureClass, classify_retry_error
 from geode.domain.reply import Stop
@@ -318,3 +319,32 @@ def test_content_in_parts_and_in_text_is_one_content() -> None:
 
     assert kinds(fed.reply) == ["part:thinking", "text"]
     assert fed.reply.text == fed.shown[0] == "Two files."
+
+
+# ---- ends and forms that servers were recorded with ---------------------------------------------
+
+
+def test_a_stream_that_only_marks_its_end_is_whole_and_gives_no_reason() -> None:
+    """Calls decide what comes next; without any the loop is told that nobody knows why it stopped."""
+    fed = feed(WIRE, [delta(content="Hi"), calls(part(0, "a", "w", '{"c":1}')), END_MARK])
+    assert fed.stream.over
+    assert (fed.reply.text, fed.reply.stop, fed.reply.stop_word) == ("Hi", Stop.UNKNOWN, "")
+    assert fed.calls == [("a", "w", {"c": 1})]
+
+
+def test_an_end_mark_after_nothing_is_no_reply() -> None:
+    assert not feed(WIRE, [delta(role="assistant"), END_MARK]).stream.complete
+
+
+def test_a_custom_call_keeps_its_name_and_its_text() -> None:
+    """Its text is no object of arguments, so it is answered and not run."""
+    custom = {"type": "custom", "id": "a", "custom": {"name": "patch", "input": "*** Begin"}}
+    whole = {"choices": [{"finish_reason": "tool_calls", "message": {"tool_calls": [custom]}}]}
+    streamed = feed(WIRE, [calls({"index": 0, **custom}), *end()])
+    for reply in (decode(WIRE, whole).unwrap(), streamed.reply):
+        assert [(call.id, call.name, call.unparsed) for call in reply.calls] == [("a", "patch", "*** Begin")]
+
+
+def test_content_that_is_an_object_is_its_json() -> None:
+    whole = {"choices": [{"finish_reason": "stop", "message": {"content": {"city": "Zürich", "n": 1}}}]}
+    assert json.loads(decode(WIRE, whole).unwrap().text) == {"city": "Zürich", "n": 1}

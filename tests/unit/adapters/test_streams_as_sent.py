@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, TypeAlias
 
 import httpx2
@@ -29,10 +29,12 @@ ARGUMENTS = '{"path": "ü/🙂"}'
 
 @dataclass(frozen=True)
 class Stream:
-    """The events of one reply: a text and a call. `heartbeat` says nothing on this wire."""
+    """The events of one reply: a text and a call. `heartbeat` says nothing on this wire, `shows` is the place of
+    the first event with text in it."""
 
     wire: Wire
     events: tuple[Event, ...]
+    shows: int
     heartbeat: bytes
     done: bytes = b""
 
@@ -59,7 +61,7 @@ def _messages() -> Stream:
         {"type": "message_delta", "delta": {"stop_reason": "tool_use"}, "usage": {"output_tokens": 7}},
         {"type": "message_stop"},
     )
-    return Stream(MessagesWire(), events, b'event: ping\ndata: {"type": "ping"}\n\n')
+    return Stream(MessagesWire(), events, 2, b'event: ping\ndata: {"type": "ping"}\n\n')
 
 
 def _responses() -> Stream:
@@ -78,7 +80,7 @@ def _responses() -> Stream:
             "response": {"status": "completed", "output": [], "usage": {"input_tokens": 3, "output_tokens": 7}},
         },
     )
-    return Stream(ResponsesWire(), events, b'data: {"type": "keepalive"}\n\n')
+    return Stream(ResponsesWire(), events, 2, b'data: {"type": "keepalive"}\n\n')
 
 
 def _chat() -> Stream:
@@ -92,7 +94,7 @@ def _chat() -> Stream:
         chunk("tool_calls"),
         {"choices": [], "usage": {"prompt_tokens": 3, "completion_tokens": 7}},
     )
-    return Stream(ChatWire(DIALECTS["generic"]), events, b": OPENROUTER PROCESSING\n\n", b"data: [DONE]\n\n")
+    return Stream(ChatWire(DIALECTS["generic"]), events, 0, b": OPENROUTER PROCESSING\n\n", b"data: [DONE]\n\n")
 
 
 STREAMS = {"messages": _messages(), "responses": _responses(), "chat": _chat()}
@@ -143,7 +145,8 @@ def test_a_stream_that_ends_early_is_interrupted_or_whole_at_every_byte(stream: 
     for cut in range(len(data)):
         broken = read(stream, data[:cut])
         if (facts := broken.swap().value_or(None)) is not None:
-            assert (facts.phase, classify_retry_error(facts)) == ("stream", FailureClass.CONNECTION)
+            wanted = FailureClass.STREAM_INTERRUPTED if facts.after_output else FailureClass.CONNECTION
+            assert (facts.phase, classify_retry_error(facts)) == ("stream", wanted)
         else:
             assert [call.input for call in broken.unwrap().calls] == [{"path": "ü/🙂"}]
 
@@ -164,7 +167,8 @@ def test_an_error_in_any_form_is_the_failure_it_says(stream: Stream, error: Even
     for at in range(len(stream.events)):
         facts = failure(stream, *map(framed, (*stream.events[:at], error, *stream.events[at:])))
         assert word in facts.message
-        assert (facts.phase, classify_retry_error(facts)) == ("response", judged)
+        assert (facts.phase, classify_retry_error(replace(facts, after_output=False))) == ("response", judged)
+        assert facts.after_output == (at > stream.shows)
 
 
 @each_wire

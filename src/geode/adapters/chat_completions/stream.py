@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from typing import Any, Final, cast
 
 from geode.adapters.http_json.reading import argument_text, mapping, objects, reported_error, string
+from geode.adapters.http_json.wire import END_MARK
 from geode.ports.model import CallPart, Delta, TextPart, ThinkingPart
 
 # The field that grows from fragment to fragment, by the type of a reasoning detail; others come whole.
@@ -30,7 +31,8 @@ class _Call:
 class ChatStream:
     """See `geode.adapters.http_json.wire.Accumulator`.
 
-    The reply is complete with its finish reason. Usage may follow, and is the last thing that does.
+    The reply is complete with its finish reason. Usage may follow, and is the last thing that does. Servers were
+    recorded that give no reason and only mark the end: what had come by then is the reply.
     """
 
     def __init__(self) -> None:
@@ -49,6 +51,9 @@ class ChatStream:
     def feed(self, event: Mapping[str, Any]) -> Iterator[Delta]:
         if error := reported_error(event):
             self._break(error)
+            return
+        if event == END_MARK:
+            self.over, self.complete = True, self.complete or bool(self._content or self._calls or self._texts)
             return
         self._top.update({name: value for name, value in event.items() if name != "choices" and value is not None})
         choices = objects(event.get("choices"))
@@ -123,14 +128,14 @@ class ChatStream:
             pieces.append(string(detail.get(grows)))
 
     def _fragment(self, fragment: Mapping[str, Any]) -> Iterator[Delta]:
-        function = mapping(fragment.get("function"))
+        function = mapping(fragment.get("function")) or mapping(fragment.get("custom"))
         id, name = string(fragment.get("id")), string(function.get("name"))
         index = fragment.get("index") if isinstance(fragment.get("index"), int) else None
         call = self._open(index, id, name)
         call.id, call.name = call.id or id, call.name or name
         for known in {"", call.id}:
             self._latest[(call.index, known)] = self._latest[(None, known)] = call
-        piece = argument_text(function.get("arguments"))
+        piece = argument_text(function.get("arguments", function.get("input")))
         call.pieces.append(piece)
         yield CallPart(call.place + 1, call.name, piece)
 

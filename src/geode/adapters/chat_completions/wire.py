@@ -228,6 +228,8 @@ def _items(message: Mapping[str, Any], owner: Owner, dialect: Dialect) -> Iterat
     content = message.get("content")
     if isinstance(content, str) and content:
         yield Text(content)
+    if isinstance(content, Mapping):
+        yield Text(exact_json(content))  # recorded of a server that was asked for JSON
     for part in objects(content):
         kind = string(part.get("type"))
         if kind == "text":
@@ -237,8 +239,10 @@ def _items(message: Mapping[str, Any], owner: Owner, dialect: Dialect) -> Iterat
     if refusal := string(message.get("refusal")):
         yield Text(refusal)
     for call in objects(message.get("tool_calls")):
-        function = mapping(call.get("function")) or call
-        yield tool_use(string(call.get("id")), string(function.get("name")), function.get("arguments"))
+        custom = mapping(call.get("custom"))
+        function = mapping(call.get("function")) or custom or call
+        arguments = custom.get("input") if function is custom else function.get("arguments")
+        yield tool_use(string(call.get("id")), string(function.get("name")), arguments)
     # The old form of a single call; servers that write every field write it empty.
     legacy = mapping(message.get("function_call"))
     if name := string(legacy.get("name")):

@@ -14,7 +14,7 @@ from geode.adapters.http_json.facts import error_in_body, failure_of_response, m
 from geode.adapters.http_json.json_bytes import read_object
 from geode.adapters.http_json.reading import reported_error
 from geode.adapters.http_json.sse import MAX_EVENT_BYTES, EventSplitter, EventTooLong
-from geode.adapters.http_json.wire import Accumulator, Body, Wire
+from geode.adapters.http_json.wire import END_MARK, Accumulator, Body, Wire
 from geode.domain.content import Owner
 from geode.domain.failures import CallFailure
 from geode.domain.reply import AdapterCallResult
@@ -152,6 +152,7 @@ class Payloads:
         for data in payloads:
             if data == _DONE:
                 self.over = True
+                yield dict(END_MARK)
                 return
             yield _event(data)
 

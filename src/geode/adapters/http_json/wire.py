@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any, Final, Protocol
 
 from returns.result import Result
 
@@ -25,6 +25,10 @@ class Body:
     json: Mapping[str, Any]
     request_id: str
     whole: bool = False
+
+
+# What the Chat wire ends its streams with, as an event like the others.
+END_MARK: Final[Mapping[str, Any]] = {"object": "[DONE]"}
 
 
 class Accumulator(Protocol):
