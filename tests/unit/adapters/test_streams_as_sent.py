@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, TypeAlias
 
 import httpx2
@@ -143,7 +143,8 @@ def test_a_stream_that_ends_early_is_interrupted_or_whole_at_every_byte(stream: 
     for cut in range(len(data)):
         broken = read(stream, data[:cut])
         if (facts := broken.swap().value_or(None)) is not None:
-            assert (facts.phase, classify_retry_error(facts)) == ("stream", FailureClass.CONNECTION)
+            shown = FailureClass.STREAM_INTERRUPTED if facts.after_output else FailureClass.CONNECTION
+            assert (facts.phase, classify_retry_error(facts)) == ("stream", shown)
         else:
             assert [call.input for call in broken.unwrap().calls] == [{"path": "ü/🙂"}]
 
@@ -164,7 +165,7 @@ def test_an_error_in_any_form_is_the_failure_it_says(stream: Stream, error: Even
     for at in range(len(stream.events)):
         facts = failure(stream, *map(framed, (*stream.events[:at], error, *stream.events[at:])))
         assert word in facts.message
-        assert (facts.phase, classify_retry_error(facts)) == ("response", judged)
+        assert (facts.phase, classify_retry_error(replace(facts, after_output=False))) == ("response", judged)
 
 
 @each_wire
