@@ -52,7 +52,7 @@ class Adapter:
         return self.spoken.protocol if self.spoken.protocol != "chat" else f"chat:{self.spoken.dialect}"
 
 
-_GPT: Final = ("gpt-4o", "gpt-5", "gpt-5.2", "gpt-5.5", "o3", "unheard-of")
+_GPT: Final = ("gpt-4o", "gpt-5", "gpt-5.2", "o3", "unheard-of")
 ADAPTERS: Final = (
     Adapter(
         WIRES[0],
