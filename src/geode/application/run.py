@@ -60,6 +60,8 @@ class Run:
             raise
         finally:
             self._stage.close()
+            with Noted(f"the journal failed in run {terms.run_id}"):
+                self._journal.left(self.state)
             await self._stage.ended()
         return outcome
 
@@ -132,7 +134,7 @@ class Run:
         """Write the input down and let it take effect, at once; then tell what became of it."""
         before = self.state
         try:
-            self._journal.happened(before.terms.run_id, input)
+            self._journal.happened(before, input)
         finally:
             # Written or not, it happened: a journal that fails ends the run, and the conversation has it.
             self.state = step(before, input)
@@ -154,9 +156,8 @@ class Run:
             self._announcer.soon(self._tell(before, self.state))
 
     def _keep(self, input: Input) -> None:
-        run_id = self.state.terms.run_id
-        with Noted(f"the journal failed in run {run_id}"):
-            self._journal.happened(run_id, input)
+        with Noted(f"the journal failed in run {self.state.terms.run_id}"):
+            self._journal.happened(self.state, input)
         self.state = step(self.state, input)
 
     async def _tell(self, before: State, after: State, input: Input | None = None) -> None:

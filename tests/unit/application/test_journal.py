@@ -78,9 +78,9 @@ async def test_every_state_on_the_way_can_be_stored(name: str) -> None:
 
 async def test_inputs_are_written_as_they_happen_and_before_they_take_effect() -> None:
     class Watching(MemoryJournal):
-        def happened(self, run_id: str, input: Any) -> None:
+        def happened(self, state: Any, input: Any) -> None:
             before.append(loop.conversation)
-            super().happened(run_id, input)
+            super().happened(state, input)
 
     before: list[geode.Conversation] = []
     journal = Watching()

@@ -87,6 +87,8 @@ def test_how_values_are_written() -> None:
         "tier": "mcp_trusted",
         "schema_digest": "d",
         "timeout_seconds": None,
+        "idempotent": False,
+        "reconciles": False,
     }
     assert written(UserTurn((Text("a"),))) == {"$": "UserTurn", "items": [{"$": "Text", "text": "a"}], "hints": []}
 
