@@ -14,7 +14,7 @@ from geode.application.reconciling import reconciled
 from geode.application.run import Run
 from geode.application.stage import StagePerformer, checked_answers, decided
 from geode.domain.approval import Decision
-from geode.domain.codec import dumps, loads
+from geode.domain.codec import loads
 from geode.domain.content import MEDIA, Owner, Part, Text, ToolResult
 from geode.domain.conversation import Conversation
 from geode.domain.errors import Misuse
@@ -91,7 +91,7 @@ class AgenticLoop:
         stored, journal = loads(State, snapshot), self._around.journal
         run_id = stored.terms.run_id
         if isinstance(journal, JournalStore) and run_id in journal.run_ids():
-            return await self._taken(journal, run_id, answers, snapshot)
+            return await self._taken(journal, run_id, answers, stored)
         return await self._perform(self._resumed(stored, answers), None, stored)
 
     async def resume_run(self, run_id: str, answers: Mapping[str, Decision] | None = None) -> Outcome:
@@ -174,14 +174,14 @@ class AgenticLoop:
         )
 
     async def _taken(
-        self, journal: JournalStore, run_id: str, answers: Mapping[str, Decision], snapshot: str | None
+        self, journal: JournalStore, run_id: str, answers: Mapping[str, Decision], expected: State | None
     ) -> Outcome:
         """Go on with a run of the journal, which nobody else can take meanwhile."""
         self._check_idle()
         recording = journal.taken(run_id)
         try:
             stored = _last_state(recording)
-            if snapshot is not None and dumps(stored) != snapshot:
+            if expected is not None and stored != expected:
                 way_out = f"resume_run({run_id!r}) goes on from where it is"
                 raise Misuse("stale-snapshot", f"run {run_id} has gone on since this snapshot was made; {way_out}")
             if isinstance(stored.pending, Finish):

@@ -78,7 +78,7 @@ def as_tool(value: object, deps: object = None) -> Tool:
     )
 
 
-def _of_same_object(value: object, reconcile: Invoke | None) -> Invoke | None:
+def _of_same_object(value: object, reconcile: Callable[..., Any] | None) -> Invoke | None:
     """`reconcile`, bound to the object whose method the tool is where it is a method of its class."""
     owner = getattr(value, "__self__", value)
     name = getattr(reconcile, "__name__", "")
