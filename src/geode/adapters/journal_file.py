@@ -21,7 +21,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final, Literal, TypeAlias, cast
 
-from geode.adapters.private_files import Lock, LockHeld, open_private, private_folder, sync_folder
+from geode.adapters.private_files import Lock, LockHeld, holder_of, open_private, private_folder, sync_folder
 from geode.domain.codec import dumps, loads
 from geode.domain.errors import CodecError, Misuse
 from geode.domain.json_value import dump_json
@@ -101,6 +101,10 @@ class FileJournal:
         writer = self._writers.pop(run_id, None)
         if writer is not None:
             writer.close()
+
+    def run_by(self, run_id: str) -> str | None:
+        """Who runs it at the moment, as far as can be told by looking; None for nobody."""
+        return holder_of(self._path(run_id).with_suffix(".lock"))
 
     def _path(self, run_id: str) -> Path:
         if not _RUN_ID.fullmatch(run_id):

@@ -11,11 +11,6 @@ import sys
 from pathlib import Path
 from typing import Final
 
-if sys.platform == "win32":
-    import msvcrt
-else:
-    import fcntl
-
 # Neither is there on Windows, where the folder's owner decides who reads.
 _SAFELY: Final = getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_BINARY", 0)
 
@@ -75,7 +70,7 @@ class Lock:
             try:
                 _lock(self._descriptor, wait=wait)
             except OSError:
-                who = _holder(self._descriptor)
+                who = _holder(self._descriptor) or "another process"
                 os.close(self._descriptor)
                 raise LockHeld(who) from None
             except BaseException:
@@ -108,14 +103,31 @@ class Lock:
 
 def _lock(descriptor: int, *, wait: bool) -> None:
     if sys.platform == "win32":
+        import msvcrt
+
         os.lseek(descriptor, 1 << 30, os.SEEK_SET)  # beyond what is written, which others may read
         msvcrt.locking(descriptor, msvcrt.LK_LOCK if wait else msvcrt.LK_NBLCK, 1)
         os.lseek(descriptor, 0, os.SEEK_SET)
     else:
+        import fcntl
+
         fcntl.flock(descriptor, fcntl.LOCK_EX if wait else fcntl.LOCK_EX | fcntl.LOCK_NB)
 
 
-def _holder(descriptor: int) -> str:
+def holder_of(path: Path) -> str | None:
+    """Who holds the lock, as far as can be told without touching it; None where nobody does."""
+    try:
+        descriptor = open_private(path, os.O_RDONLY)
+    except OSError:
+        return None
+    try:
+        return _holder(descriptor, alive=True)
+    finally:
+        os.close(descriptor)
+
+
+def _holder(descriptor: int, *, alive: bool = False) -> str | None:
+    """With `alive`, None for a process of this machine that has ended and could not let go."""
     try:
         os.lseek(descriptor, 0, os.SEEK_SET)
         said = json.loads(os.read(descriptor, 4096))
@@ -124,4 +136,16 @@ def _holder(descriptor: int) -> str:
         return "another process"
     if host != socket.gethostname():
         return f"process {pid} on {host}"
-    return "this process" if pid == os.getpid() else f"process {pid}"
+    if pid == os.getpid():
+        return "this process"
+    return None if alive and sys.platform != "win32" and not _lives(pid) else f"process {pid}"
+
+
+def _lives(pid: int) -> bool:
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return False
+    except OSError:
+        return True  # somebody else's
+    return True
