@@ -10,6 +10,7 @@ import subprocess
 import time
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -245,6 +246,7 @@ def test_a_run_of_another_process_is_seen_refused_and_taken_over_when_that_is_ki
 ) -> None:
     with subprocess.Popen([*command()[:1], "-c", PROGRAM], cwd=project, env=environment()) as process:
         try:
+            listed: list[dict[str, Any]] = []
             for _ in range(600):
                 time.sleep(0.05)
                 listed = json.loads(geode("runs", "list", "--json", *KEPT)[1] or "[]") if Path("kept").is_dir() else []
@@ -256,7 +258,7 @@ def test_a_run_of_another_process_is_seen_refused_and_taken_over_when_that_is_ki
             assert f"is being run already, by process {process.pid}" in err
         finally:
             process.send_signal(signal.SIGKILL)
-    (listed,) = json.loads(geode("runs", "list", "--json", *KEPT)[1])
-    assert listed["state"] == "cut off during hang"
-    code, out, _ = geode("runs", "resume", listed["run_id"], *TOOLS, *KEPT, script=(says("Without it, then."),))
+    (cut,) = json.loads(geode("runs", "list", "--json", *KEPT)[1])
+    assert cut["state"] == "cut off during hang"
+    code, out, _ = geode("runs", "resume", cut["run_id"], *TOOLS, *KEPT, script=(says("Without it, then."),))
     assert (code, out) == (0, "Without it, then.\n"), "the tool is not among those given: its call has failed"
