@@ -15,13 +15,16 @@ class _Row:
     version: int
     turns: int
     saved_at: float
-    text: str
 
 
 class MemoryConversations:
-    """Keeps texts, as the other stores do: what comes out was checked like theirs, and shares nothing."""
+    """Keeps texts, as the other stores do: what comes out was checked like theirs, and shares nothing.
+
+    `texts` has them by id.
+    """
 
     def __init__(self) -> None:
+        self.texts: dict[str, str] = {}
         self._rows: dict[str, _Row] = {}
 
     async def save(self, id: str, conversation: Conversation, version: int = 0) -> int:
@@ -29,14 +32,15 @@ class MemoryConversations:
         stored = 0 if before is None else before.version
         if stored != version:
             raise StaleConversation(id, version, stored)
-        self._rows[id] = _Row(version + 1, len(conversation.turns), time.time(), conversation.dumps())
+        self.texts[id] = conversation.dumps()
+        self._rows[id] = _Row(version + 1, len(conversation.turns), time.time())
         return version + 1
 
     async def load(self, id: str) -> Kept:
         row = self._rows.get(checked_id(id))
         if row is None:
             raise UnknownConversation(id)
-        return Kept(id, row.version, Conversation.loads(row.text))
+        return Kept(id, row.version, Conversation.loads(self.texts[id]))
 
     async def branch(self, id: str, new_id: str, turns: int | None = None) -> Kept:
         conversation = branched((await self.load(id)).conversation, turns)

@@ -1,11 +1,9 @@
-"""What every conversation store has to do, whatever it is made of.
-
-Inherit it and say how a store is made: `store()` gives one over the same content each time it is called.
-"""
+"""The contract of a conversation store: `geode.ports.ConversationStore`."""
 
 from __future__ import annotations
 
 import asyncio
+from abc import ABC, abstractmethod
 from collections.abc import Sequence
 
 import pytest
@@ -15,6 +13,7 @@ from geode.domain.content import Image, Text, ToolResult, ToolUseBlock
 from geode.domain.conversation import Conversation
 from geode.domain.errors import CodecError, Misuse
 from geode.domain.turns import AssistantTurn, ToolResultsTurn, Transcript, Turn, UserTurn
+from geode.entrypoints.compliance.contract import Contract, made
 from geode.ports.conversations import ConversationStore, StaleConversation, UnknownConversation
 
 ASKED = UserTurn((Text("Grüße, 世界 \u2028 🎉"), Image("image/png", b"\x89PNG\r\n\x1a\n" + bytes(9))))
@@ -25,21 +24,34 @@ WHOLE = Conversation((ASKED, CALLS, ANSWERS, SAID))
 HELLO = Conversation((UserTurn((Text("hello"),)),))
 
 
-def says(text: str) -> Conversation:
+def _says(text: str) -> Conversation:
     return Conversation((UserTurn((Text(text),)),))
 
 
-class ConversationStoreContract:
-    """Give `store` and `put_text`, which writes the text of a conversation past the port."""
+class ConversationStoreHarness(ABC):
+    """A place where conversations are kept; each harness has a place of its own, which is empty at first."""
+
+    @abstractmethod
+    def store(self) -> ConversationStore:
+        """A store over the place. Those of two calls see what the other one saved."""
+
+    @abstractmethod
+    async def put_text(self, id: str, text: str) -> None:
+        """Write `text` past the port, in the place of what is stored of the conversation `id`, as another program might."""
+
+
+class ConversationStoreContract(Contract):
+    """What is saved comes back, repaired where it has to be, and nobody saves over what he has not seen."""
+
+    @pytest.fixture(autouse=True)
+    def _one_place(self) -> None:
+        self._made: ConversationStoreHarness = made(type(self), ConversationStoreHarness)
 
     def store(self) -> ConversationStore:
-        raise NotImplementedError
+        return self._made.store()
 
-    async def put_text(self, id: str, text: str) -> None:
-        raise NotImplementedError
-
-    async def put(self, id: str, turns: Sequence[Turn]) -> None:
-        await self.put_text(id, dumps(Transcript(tuple(turns))))
+    async def _put(self, id: str, turns: Sequence[Turn]) -> None:
+        await self._made.put_text(id, dumps(Transcript(tuple(turns))))
 
     def test_it_is_one(self) -> None:
         assert isinstance(self.store(), ConversationStore)
@@ -58,16 +70,16 @@ class ConversationStoreContract:
     async def test_versions_count_up(self) -> None:
         store = self.store()
         for version in range(5):
-            assert await store.save("chat", says(str(version)), version) == version + 1
+            assert await store.save("chat", _says(str(version)), version) == version + 1
         kept = await self.store().load("chat")
-        assert (kept.version, kept.conversation) == (5, says("4"))
+        assert (kept.version, kept.conversation) == (5, _says("4"))
 
     async def test_conversations_are_kept_apart(self) -> None:
         store = self.store()
-        await store.save("one", says("1"))
-        await store.save("two", says("2"))
-        assert (await store.load("one")).conversation == says("1")
-        assert (await store.load("two")).conversation == says("2")
+        await store.save("one", _says("1"))
+        await store.save("two", _says("2"))
+        assert (await store.load("one")).conversation == _says("1")
+        assert (await store.load("two")).conversation == _says("2")
 
     async def test_one_that_is_not_there(self) -> None:
         with pytest.raises(UnknownConversation, match="there is no conversation 'nope'") as caught:
@@ -79,12 +91,12 @@ class ConversationStoreContract:
     async def test_a_second_writer_is_refused_with_both_versions(self) -> None:
         await self.store().save("chat", HELLO)
         first, second = await self.store().load("chat"), await self.store().load("chat")
-        await self.store().save("chat", says("first"), first.version)
+        await self.store().save("chat", _says("first"), first.version)
         with pytest.raises(StaleConversation) as caught:
-            await self.store().save("chat", says("second"), second.version)
+            await self.store().save("chat", _says("second"), second.version)
         assert (caught.value.id, caught.value.given, caught.value.stored) == ("chat", 1, 2)
         assert "conversation chat has version 2, not 1: somebody else saved it" in str(caught.value)
-        assert (await self.store().load("chat")).conversation == says("first"), "nothing was written"
+        assert (await self.store().load("chat")).conversation == _says("first"), "nothing was written"
 
     @pytest.mark.parametrize("version", [1, -1, 7])
     async def test_a_new_one_has_version_0(self, version: int) -> None:
@@ -97,22 +109,22 @@ class ConversationStoreContract:
     async def test_a_new_one_does_not_replace_an_old_one(self) -> None:
         await self.store().save("chat", HELLO)
         with pytest.raises(StaleConversation):
-            await self.store().save("chat", says("other"))
+            await self.store().save("chat", _says("other"))
 
     async def test_of_many_writers_at_once_one_wins(self) -> None:
         await self.store().save("chat", HELLO)
-        writers = [self.store().save("chat", says(str(number)), 1) for number in range(20)]
+        writers = [self.store().save("chat", _says(str(number)), 1) for number in range(20)]
         ended = await asyncio.gather(*writers, return_exceptions=True)
         won = [number for number, end in enumerate(ended) if end == 2]
         assert len(won) == 1
         assert all(isinstance(end, StaleConversation) for number, end in enumerate(ended) if number not in won)
-        assert (await self.store().load("chat")).conversation == says(str(won[0]))
+        assert (await self.store().load("chat")).conversation == _says(str(won[0]))
 
     # ---- what is broken ------------------------------------------------------------------------
 
     async def test_what_breaks_the_laws_is_repaired_and_told_every_time(self) -> None:
         await self.store().save("chat", HELLO)
-        await self.put("chat", (ASKED, CALLS))
+        await self._put("chat", (ASKED, CALLS))
         kept = await self.store().load("chat")
         assert [repair.kind for repair in kept.repairs] == ["interrupted", "interrupted"]
         assert [result.kind for result in kept.conversation.results()] == ["interrupted", "interrupted"]
@@ -124,7 +136,7 @@ class ConversationStoreContract:
     @pytest.mark.parametrize("text", ["{}", "[]", '{"geode":1,"kind":"State","value":{}}', '{"geode":2,"kind":"Transcript"}'])
     async def test_what_is_none_is_a_clear_error(self, text: str) -> None:
         await self.store().save("chat", HELLO)
-        await self.put_text("chat", text)
+        await self._made.put_text("chat", text)
         with pytest.raises(CodecError):
             await self.store().load("chat")
 
@@ -135,7 +147,7 @@ class ConversationStoreContract:
         await store.save("chat", WHOLE)
         branch = await store.branch("chat", "other")
         assert (branch.id, branch.version, branch.conversation) == ("other", 1, WHOLE)
-        await store.save("other", says("else"), branch.version)
+        await store.save("other", _says("else"), branch.version)
         assert (await self.store().load("chat")).conversation == WHOLE
         assert (await self.store().load("other")).version == 2
 
@@ -203,7 +215,7 @@ class ConversationStoreContract:
         await self.store().save("chat", HELLO)
         for delay in (0.0, 0.0005, 0.002):
             before = await self.store().load("chat")
-            saving = asyncio.create_task(self.store().save("chat", says(str(delay)), before.version))
+            saving = asyncio.create_task(self.store().save("chat", _says(str(delay)), before.version))
             await asyncio.sleep(delay)
             saving.cancel()
             await asyncio.gather(saving, return_exceptions=True)
@@ -211,5 +223,5 @@ class ConversationStoreContract:
             after = await self.store().load("chat")
             assert (after.version, after.conversation) in [
                 (before.version, before.conversation),
-                (before.version + 1, says(str(delay))),
+                (before.version + 1, _says(str(delay))),
             ]
