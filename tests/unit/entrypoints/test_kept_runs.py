@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+import subprocess
+import sys
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, cast
@@ -43,6 +45,61 @@ async def test_a_session_goes_on_with_the_run_of_another(tmp_path: Path) -> None
         async with geode.session(tools=[save], approve=lambda call: Approve(), journal=tmp_path) as loop:
             outcome = await loop.resume_run(parked.run_id)
     assert outcome.text == "Saved."
+
+
+IN_A_PROCESS = """
+import asyncio, sys
+from pathlib import Path
+import geode
+from geode.adapters.clock_manual import ManualClock
+from geode.testing import ScriptedModel, calls, says
+
+folder, day, way = Path(sys.argv[1]), int(sys.argv[2]), sys.argv[3]
+
+@geode.tool(tier="write")
+def save(text: str) -> str:
+    return f"saved {text}"
+
+def answer(call):
+    return geode.Approve() if way == "at once" else geode.Later()
+
+async def main() -> None:
+    script = [calls(("save", {"text": "x"})), says("Saved.")]
+    model = ScriptedModel(*(script if way == "at once" else script[day : day + 1]))
+    clock, policy = ManualClock(1e9 + 86_400 * day), geode.Policy(max_seconds=60)
+    settings = {"tools": [save], "journal": folder, "clock": clock, "policy": policy}
+    async with geode.session(model=model, approve=answer, **settings) as loop:
+        if day == 0:
+            outcome = await loop.run("Go")
+            name = "snapshot" if way == "snapshot" else "run_id"
+            (folder / "handed on").write_text(getattr(outcome, name, ""))
+        else:
+            handed, yes = (folder / "handed on").read_text(), {"call_1_0": geode.Approve()}
+            resume = loop.resume if way == "snapshot" else loop.resume_run
+            outcome = await resume(handed, yes)
+    print(type(outcome).__name__, outcome.text, outcome.usage, outcome.conversation.dumps())
+
+asyncio.run(main())
+"""
+
+
+@pytest.mark.parametrize("way", ["snapshot", "run_id"])
+def test_suspended_in_one_process_and_approved_in_another_a_day_later(tmp_path: Path, way: str) -> None:
+    """It ends like a run that was approved at once, although its time budget was a minute."""
+
+    def done(folder: Path, day: int, way: str) -> str:
+        command = [sys.executable, "-c", IN_A_PROCESS, str(folder), str(day), way]
+        return subprocess.run(command, capture_output=True, text=True, check=True).stdout
+
+    for name in ("one", "two"):
+        (tmp_path / name).mkdir()
+    at_once = done(tmp_path / "one", 0, "at once")
+    assert at_once.startswith("Answered Saved. ")
+    assert done(tmp_path / "two", 0, way).startswith("Suspended ")
+    ended = done(tmp_path / "two", 1, way)
+    assert ended == at_once
+    (run_id,) = FileJournal(tmp_path / "two").run_ids()
+    assert replay(FileJournal(tmp_path / "two").recorded(run_id)).divergence is None
 
 
 @pytest.mark.parametrize("journal", ["", None])
