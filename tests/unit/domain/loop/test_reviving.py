@@ -84,8 +84,18 @@ def test_the_time_in_which_nothing_ran_does_not_count() -> None:
     assert model_call(again(finished(state, "a", at=30.0), now=5000.0)).timeout_seconds == 70.0
 
 
-def test_another_model_may_go_on() -> None:
-    assert revived(begun(), OTHER, TOOLS, 1.0).terms.owner == OTHER
+@pytest.mark.parametrize(
+    "state",
+    [
+        begun(),
+        failed(begun(), failure(503)),
+        replied(begun(), call("a")),
+        decided(replied(begun(), call("a", "write")), "a", Later()),
+    ],
+    ids=["CallModel", "Wait", "RunStage", "Suspend"],
+)
+def test_another_model_may_go_on(state: State) -> None:
+    assert revived(state, OTHER, TOOLS, 1.0).terms.owner == OTHER
 
 
 # ---- calls -------------------------------------------------------------------------------------
