@@ -9,6 +9,7 @@ import pytest
 
 from geode.domain.approval import Approve, Grant, Later
 from geode.domain.content import ToolResult
+from geode.domain.errors import CodecError
 from geode.domain.loop.actions import CallModel, Suspend, Wait
 from geode.domain.loop.inputs import StopRequested
 from geode.domain.loop.resuming import Doubt, in_doubt, revived
@@ -204,6 +205,14 @@ def test_grants_of_a_tool_that_changed_are_void() -> None:
     changed = {**TOOLS, "write": replace(TOOLS["write"], schema_digest="d-new")}
     after = again(finished(state, "b"), changed)
     assert (state.grants, after.grants) == ((Grant("write"),), ())
+
+
+def test_a_snapshot_with_results_of_other_calls_is_damaged() -> None:
+    state = running("read")
+    broken = replace(state, open=replace(state.round, results={"z": ok("z")}))
+    text = "the snapshot is damaged: its open round has results or answers for calls that are not in it"
+    with pytest.raises(CodecError, match=f"^{text}$"):
+        again(broken)
 
 
 # ---- the rest ----------------------------------------------------------------------------------
