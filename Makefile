@@ -22,7 +22,7 @@ unexport PYTHONPATH
 unexport PYTHONHOME
 
 .DELETE_ON_ERROR:
-.PHONY: help setup demo test check format-check lint types imports mutate bench fuzz conversations peers format lock always
+.PHONY: help setup demo test check format-check lint types imports mutate bench fuzz conversations kills peers format lock always
 
 help: ## say what can be made
 	@sed -n 's/^\([a-z-]*\):.*## /\1	/p' $(firstword $(MAKEFILE_LIST)) | expand -t 10
@@ -63,6 +63,9 @@ fuzz: $(INSTALLED) ## N random mutations of answers are read; goes on where it w
 
 conversations: $(INSTALLED) ## N conversations for each adapter are written and judged; goes on likewise
 	@$(BIN)/python -m tests.fuzz conversations -n $(or $(N),1000) $(ARGS)
+
+kills: $(INSTALLED) ## kill runs N times (300), resume them, and look what became of them
+	@$(BIN)/python -m tests.kills.killing --kills $(or $(N),300) $(ARGS)
 
 peers: $(INSTALLED) $(PEERS_LOCKED) ## run pydantic-ai and openai-agents against a `geode emulate`
 	@cd peers && ../$(PEERS)/bin/pytest $(ARGS)

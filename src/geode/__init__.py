@@ -40,6 +40,7 @@ if TYPE_CHECKING:
     from geode.entrypoints.runtime import session as session
     from geode.entrypoints.tools import tool as tool
     from geode.entrypoints.wire.embedding import conversation_from as conversation_from
+    from geode.ports.tools import NotRun as NotRun
     from geode.ports.tools import ToolContext as ToolContext
     from geode.ports.tools import ToolError as ToolError
     from geode.ports.tools import ToolRetry as ToolRetry
@@ -57,6 +58,7 @@ __all__ = [
     "ImageUrl",
     "Later",
     "Misuse",
+    "NotRun",
     "Outcome",
     "Policy",
     "Provider",
@@ -94,7 +96,7 @@ _HOME: Final = {
     "geode.entrypoints.runtime": ("Runtime", "run", "session"),
     "geode.entrypoints.tools": ("tool",),
     "geode.entrypoints.wire.embedding": ("conversation_from",),
-    "geode.ports.tools": ("ToolContext", "ToolError", "ToolRetry"),
+    "geode.ports.tools": ("NotRun", "ToolContext", "ToolError", "ToolRetry"),
 }
 _MODULE_OF: Final = {name: module for module, names in _HOME.items() for name in names}
 

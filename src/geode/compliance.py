@@ -8,11 +8,12 @@ from geode.entrypoints.compliance.approval import ApproverContract, ApproverHarn
 from geode.entrypoints.compliance.cancellation import CancellationContract
 from geode.entrypoints.compliance.capabilities import CapabilityContract
 from geode.entrypoints.compliance.clock import ClockContract, ClockHarness
+from geode.entrypoints.compliance.conversations import ConversationStoreContract, ConversationStoreHarness
 from geode.entrypoints.compliance.facts import FactsContract
 from geode.entrypoints.compliance.faults import FaultContract
 from geode.entrypoints.compliance.harness import ModelHarness, SendingHarness
 from geode.entrypoints.compliance.http_harness import HttpHarness
-from geode.entrypoints.compliance.journal import JournalContract, JournalHarness
+from geode.entrypoints.compliance.journal import JournalContract, JournalHarness, JournalStoreContract, JournalStoreHarness
 from geode.entrypoints.compliance.prompt import PromptContract
 from geode.entrypoints.compliance.replay import ReplayContract
 from geode.entrypoints.compliance.replies import ReplyContract
@@ -29,11 +30,15 @@ __all__ = [
     "CapabilityContract",
     "ClockContract",
     "ClockHarness",
+    "ConversationStoreContract",
+    "ConversationStoreHarness",
     "FactsContract",
     "FaultContract",
     "HttpHarness",
     "JournalContract",
     "JournalHarness",
+    "JournalStoreContract",
+    "JournalStoreHarness",
     "ModelDoubleContract",
     "ModelHarness",
     "PromptContract",

@@ -10,6 +10,8 @@ from geode.domain.errors import (
     ModelCallError,
     RequestRefused,
 )
+from geode.ports.conversations import StaleConversation, UnknownConversation
+from geode.ports.journal import JournalError
 
 __all__ = [
     "AuthenticationError",
@@ -17,7 +19,10 @@ __all__ = [
     "CodecError",
     "GeodeError",
     "IllegalInput",
+    "JournalError",
     "Misuse",
     "ModelCallError",
     "RequestRefused",
+    "StaleConversation",
+    "UnknownConversation",
 ]

@@ -9,13 +9,16 @@ from typing import Any, ClassVar, Final
 
 from geode.adapters.clock_manual import ManualClock
 from geode.adapters.clock_system import SystemClock
+from geode.adapters.conversations_memory import MemoryConversations
 from geode.adapters.journal_memory import MemoryJournal
 from geode.adapters.schema_jsonschema import JsonschemaValidator
 from geode.compliance import ApproverHarness, ClockHarness, JournalHarness, SchemaHarness, ToolHarness
 from geode.domain.approval import Approve, Decision, Question
+from geode.domain.conversation import Conversation
 from geode.domain.loop.inputs import Input
+from geode.domain.loop.recording import Recording
 from geode.domain.loop.state import State
-from geode.entrypoints.compliance.shipped import MemoryJournalHarness
+from geode.entrypoints.compliance.shipped import MemoryConversationsHarness, MemoryJournalHarness
 from geode.ports import Tool, ToolSpec
 from geode.ports.schema import Check
 
@@ -117,15 +120,13 @@ class TakesAnySchema(SchemaHarness):
 
 
 class LosesAnInput(MemoryJournalHarness):
-    def journal(self) -> MemoryJournal:
+    def __init__(self) -> None:
         class Journal(MemoryJournal):
-            def happened(self, run_id: str, input: Input) -> None:
-                if len(self.inputs[run_id]) != 2:
-                    super().happened(run_id, input)
-                else:
-                    self.inputs[run_id].append(self.inputs[run_id][-1])
+            def happened(self, before: State, input: Input) -> None:
+                inputs = self.inputs[before.terms.run_id]
+                super().happened(before, inputs[-1] if len(inputs) == 2 else input)
 
-        return Journal()
+        self._one = Journal()
 
 
 class MixesRuns(JournalHarness):
@@ -141,6 +142,29 @@ class MixesRuns(JournalHarness):
 
     def read(self, journal: Any, run_id: str) -> tuple[State, list[Input]]:
         return journal.states[run_id], journal.inputs[run_id]
+
+
+class LendsTwice(MemoryJournalHarness):
+    """Whoever asks may go on with a run."""
+
+    def __init__(self) -> None:
+        class Journal(MemoryJournal):
+            def taken(self, run_id: str) -> Recording:
+                return self.recorded(run_id)
+
+        self._one = Journal()
+
+
+class SavesOver(MemoryConversationsHarness):
+    """It never looks at the version."""
+
+    def __init__(self) -> None:
+        class Store(MemoryConversations):
+            async def save(self, id: str, conversation: Conversation, version: int = 0) -> int:
+                row = self._rows.get(id)
+                return await super().save(id, conversation, 0 if row is None else row.version)
+
+        self._one = Store()
 
 
 class Undescribed(ToolHarness):
@@ -184,7 +208,24 @@ BROKEN_PORTS: Final[Mapping[type[Any], frozenset[str]]] = {
     FirstErrorOnly: frozenset({"every_error_has_its_place"}),
     NoPlaces: frozenset({"every_error_has_its_place"}),
     TakesAnySchema: frozenset({"a_schema_that_is_none_is_a_value_error_that_says_where"}),
-    LosesAnInput: frozenset({"what_was_written_is_the_whole_run", "runs_at_the_same_time_are_kept_apart"}),
+    LosesAnInput: frozenset(
+        {
+            "what_was_written_is_the_whole_run",
+            "runs_at_the_same_time_are_kept_apart",
+            "the_recording_can_be_replayed",
+            "a_run_is_gone_on_with_by_another",
+        }
+    ),
+    LendsTwice: frozenset({"one_at_a_time_has_a_run", "a_run_under_way_is_not_given_away"}),
+    SavesOver: frozenset(
+        {
+            "a_second_writer_is_refused_with_both_versions",
+            "a_new_one_has_version_0",
+            "a_new_one_does_not_replace_an_old_one",
+            "of_many_writers_at_once_one_wins",
+            "a_branch_takes_no_ones_place",
+        }
+    ),
     MixesRuns: frozenset({"runs_at_the_same_time_are_kept_apart"}),
     Undescribed: frozenset({"it_is_described_for_any_provider"}),
     RaisesNothing: frozenset({"a_failure_is_a_failed_result"}),

@@ -67,6 +67,11 @@ PLAYED: dict[str, tuple[Script, str]] = {
     "quickstart: System text, effort, temperature": ((says("Flint"),), "Flint\n"),
     "quickstart: Limits": ((says("1, 2, 3"),), "1, 2, 3\n"),
     "quickstart: Keep a conversation": ((says("Hello."), says("Ada.")), "()\nAda.\n"),
+    "quickstart: Store and continue": (
+        (says("Hello."), says("Ada.")),
+        "Ada. ()\nsaved from version 1 over version 2\n2 ['ada-otherwise', 'ada']\n",
+    ),
+    "quickstart: Resume after a crash": ((calls(("pay", {"cents": 5})), says("Paid.")), "Paid.\n"),
     "quickstart: Your own server": ((), "Hello from the lab.\n"),
     "quickstart: Many runs": ((says("Sunny"), says("Sunny")), "['Sunny', 'Sunny']\n"),
     "quickstart: In a container": ((), "hi\n"),

@@ -10,17 +10,20 @@ from typing import Any, cast
 from geode.application.announcer import Announcer
 from geode.application.catalog import Catalog
 from geode.application.model_call import Asking, ModelCall
+from geode.application.reconciling import reconciled
 from geode.application.run import Run
 from geode.application.stage import StagePerformer, checked_answers, decided
 from geode.domain.approval import Decision
 from geode.domain.codec import loads
-from geode.domain.content import MEDIA, Owner, Part, Text
+from geode.domain.content import MEDIA, Owner, Part, Text, ToolResult
 from geode.domain.conversation import Conversation
 from geode.domain.errors import Misuse
+from geode.domain.loop.actions import Finish
 from geode.domain.loop.outcome import Outcome
-from geode.domain.loop.resuming import taken_up
+from geode.domain.loop.recording import Recording, replay
+from geode.domain.loop.resuming import changed_tools, revived, taken_up
 from geode.domain.loop.state import State
-from geode.domain.loop.step import begin, step
+from geode.domain.loop.step import askable, begin, step
 from geode.domain.policy import Policy
 from geode.domain.request import forced_choice
 from geode.domain.turns import UserTurn
@@ -28,7 +31,7 @@ from geode.ports import events
 from geode.ports.approval import Approver
 from geode.ports.clock import Clock
 from geode.ports.events import Event, Observer
-from geode.ports.journal import Journal
+from geode.ports.journal import Journal, JournalError, JournalStore
 
 Prompt = str | Part | Sequence[str | Part]
 
@@ -82,10 +85,28 @@ class AgenticLoop:
         """Go on with a suspended run, here or in another process; `answers` by call id.
 
         A call left out is asked of this session's approver, or stays open and the run is suspended again.
+        Where this session's journal has the run, a snapshot that it has gone on from since is Misuse.
         """
         self._check_usable()
-        stored = loads(State, snapshot)
+        stored, journal = loads(State, snapshot), self._around.journal
+        run_id = stored.terms.run_id
+        if isinstance(journal, JournalStore) and run_id in journal.run_ids():
+            return await self._taken(journal, run_id, answers, stored)
         return await self._perform(self._resumed(stored, answers), None, stored)
+
+    async def resume_run(self, run_id: str, answers: Mapping[str, Decision] | None = None) -> Outcome:
+        """Go on with a run of this session's journal where it stopped: suspended, or cut off with its process.
+
+        The model is asked again, finished results stay. Calls that had been started run again if they are
+        SAFE or their tool is idempotent, are reconciled if it can tell what became of them, and else are
+        `outcome_unknown` to the model. A run that is over gives its outcome again. `answers` as for `resume`.
+        JournalError if there is no such run, somebody else has it, or its journal is damaged.
+        """
+        self._check_usable()
+        journal: object = self._around.journal
+        if not isinstance(journal, JournalStore):
+            raise Misuse("journal-reads", 'resume_run(…) needs a journal that is kept: session(journal="FOLDER")')
+        return await self._taken(journal, run_id, answers or {}, None)
 
     async def stream(
         self, prompt: Prompt, *, conversation: Conversation | None = None, tool_choice: Any = None
@@ -152,30 +173,62 @@ class AgenticLoop:
             first_choice=forced_choice(tool_choice, tools.specs),
         )
 
-    def _resumed(self, stored: State, answers: Mapping[str, Decision]) -> State:
+    async def _taken(
+        self, journal: JournalStore, run_id: str, answers: Mapping[str, Decision], expected: State | None
+    ) -> Outcome:
+        """Go on with a run of the journal, which nobody else can take meanwhile."""
+        self._check_idle()
+        recording = journal.taken(run_id)
+        try:
+            stored = _last_state(recording)
+            if expected is not None and stored != expected:
+                way_out = f"resume_run({run_id!r}) goes on from where it is"
+                raise Misuse("stale-snapshot", f"run {run_id} has gone on since this snapshot was made; {way_out}")
+            if isinstance(stored.pending, Finish):
+                self._last = stored.closed
+                return stored.pending.outcome
+            around = self._around
+            found = await reconciled(stored, catalog=self._catalog, deps=around.deps, clock=around.clock)
+            return await self._perform(self._resumed(stored, answers, found), None, stored)
+        finally:
+            journal.let_go(run_id)
+
+    def _resumed(
+        self, stored: State, answers: Mapping[str, Decision], found: Mapping[str, ToolResult | None] | None = None
+    ) -> State:
+        """`stored`, gone on with; `found` is what reconcilers said, where the run is taken from a journal."""
         owner = Owner(self._asking.adapter.name, self._asking.model)
-        now = self._around.clock.now()
-        state = taken_up(stored, owner, self._catalog.facts, now, checked_answers(answers))
-        put_off = {call.id: call for call in stored.round.postponed}
+        now, tools = self._around.clock.now(), self._catalog.facts
+        answered = checked_answers(answers)
+        if found is None:
+            state = taken_up(stored, owner, tools, now, answered)
+        else:
+            state = revived(stored, owner, tools, now, answered=answered, reconciled=found)
+        waiting, changed = askable(stored), changed_tools(stored, tools)
         for call_id in answers:
-            if call_id not in put_off:
-                raise Misuse("unknown-call", f"no call {call_id!r} waits for an answer; waiting: {', '.join(put_off)}")
+            if call_id not in waiting:
+                shown = ", ".join(waiting) or "none"
+                raise Misuse("unknown-call", f"no call {call_id!r} waits for an answer; waiting: {shown}")
+            call = stored.round.call(call_id)
             # A tool that changed is asked about again, whatever the answer for the old one was.
-            if state.open is not None and put_off[call_id] in state.open.postponed:
-                state = step(state, decided(self._catalog, put_off[call_id], answers, now))
+            if call_id in askable(state) and call.name not in changed:
+                state = step(state, decided(self._catalog, call, answers, now))
         return state
 
-    async def _perform(
-        self, state: State, stream: Callable[[Event], Awaitable[None]] | None, stored: State | None = None
-    ) -> Outcome:
-        """Run `state`, which was begun, or taken up from the state that was `stored`, to its end."""
-        await _cancelled_before()
+    def _check_idle(self) -> None:
         if self._active is not None:
             raise Misuse(
                 "one-run",
                 "this session is running already; lend one session per run from a Runtime. A stream() that was left "
                 "early runs on until it is closed: read it to its end, or use contextlib.aclosing",
             )
+
+    async def _perform(
+        self, state: State, stream: Callable[[Event], Awaitable[None]] | None, stored: State | None = None
+    ) -> Outcome:
+        """Run `state`, which was begun, or taken up from the state that was `stored`, to its end."""
+        await _cancelled_before()
+        self._check_idle()
         around, before = self._around, stored or state
         told = () if before.open is None else before.open.results
         announcer = Announcer(state.terms.run_id, around.observers, stream, state.counters.rounds, told)
@@ -208,6 +261,19 @@ async def _cancelled_before() -> None:
     task = asyncio.current_task()
     if task is not None and task.cancelling():
         await asyncio.sleep(0)
+
+
+def _last_state(recording: Recording) -> State:
+    """Where the run stopped. JournalError if folding what was written does not give what was done."""
+    found = replay(recording)
+    if found.divergence is not None:
+        raise JournalError(
+            f"run {recording.run_id} cannot be gone on with: this geode decides otherwise than the one that wrote its journal. "
+            f"{found.divergence}. Resume it with that geode"
+        )
+    if found.state is None:
+        raise JournalError(f"run {recording.run_id} was cut off before it began; run its prompt again")
+    return found.state
 
 
 def _check_conversation(value: object) -> None:

@@ -52,7 +52,7 @@ class Run:
             if not terms.can_ask and (denied := said_of_denied(terms.tools, terms.policy.grants)):
                 await self._announcer.notice("tools_denied", denied)
             if before is not self.state and self._announcer.heard:
-                await self._tell(before, self.state)
+                await self._tell_taken_up(before)
             while (outcome := self._ended()) is None:
                 await self._take(await self._next_input())
         except BaseException:
@@ -60,6 +60,8 @@ class Run:
             raise
         finally:
             self._stage.close()
+            with Noted(f"the journal failed in run {terms.run_id}"):
+                self._journal.left(self.state)
             await self._stage.ended()
         return outcome
 
@@ -132,7 +134,7 @@ class Run:
         """Write the input down and let it take effect, at once; then tell what became of it."""
         before = self.state
         try:
-            self._journal.happened(before.terms.run_id, input)
+            self._journal.happened(before, input)
         finally:
             # Written or not, it happened: a journal that fails ends the run, and the conversation has it.
             self.state = step(before, input)
@@ -154,10 +156,16 @@ class Run:
             self._announcer.soon(self._tell(before, self.state))
 
     def _keep(self, input: Input) -> None:
-        run_id = self.state.terms.run_id
-        with Noted(f"the journal failed in run {run_id}"):
-            self._journal.happened(run_id, input)
+        with Noted(f"the journal failed in run {self.state.terms.run_id}"):
+            self._journal.happened(self.state, input)
         self.state = step(self.state, input)
+
+    async def _tell_taken_up(self, before: State) -> None:
+        then, now = before.terms.owner, self.state.terms.owner
+        if then != now:
+            text = f"the run was begun with {then.adapter} {then.model} and goes on with {now.adapter} {now.model}"
+            await self._announcer.notice("model_changed", text)
+        await self._tell(before, self.state)
 
     async def _tell(self, before: State, after: State, input: Input | None = None) -> None:
         if isinstance(after.pending, Wait) and isinstance(input, ModelFailed):

@@ -56,12 +56,15 @@ def _object_schema(name: str, schema: object) -> dict[str, Any]:
 class ToolFacts:
     """What the loop needs to know of a tool: no handler, so that it can be stored.
 
-    `schema_digest` lets a resumed run notice that a tool is not the one it was.
+    `schema_digest` lets a resumed run notice that a tool is not the one it was. `idempotent`: running a
+    call twice has the effect of once; `reconciles`: the tool can tell what became of a call.
     """
 
     tier: SafetyTier
     schema_digest: str
     timeout_seconds: float | None = None
+    idempotent: bool = False
+    reconciles: bool = False
 
 
 def schema_digest(spec: ToolSpec) -> str:

@@ -8,13 +8,11 @@ from dependency_injector import containers
 from dependency_injector import providers as provide
 
 from geode.adapters.clock_system import SystemClock
-from geode.adapters.journal_memory import NoJournal
 from geode.adapters.schema_jsonschema import JsonschemaValidator
 from geode.domain.policy import Policy
 from geode.entrypoints.runtime import Runtime, Session, session
 from geode.entrypoints.settings import Settings
 from geode.ports.clock import Clock
-from geode.ports.journal import Journal
 from geode.ports.schema import SchemaValidator
 
 _Setting: TypeAlias = provide.Dependency[Any]
@@ -59,7 +57,7 @@ class GeodeContainer(containers.DeclarativeContainer):
     temperature: _Setting = provide.Dependency(default=provide.Object(None))
     thinking: _Setting = provide.Dependency(default=provide.Object(None))
     http: _Setting = provide.Dependency(default=provide.Object(None))
-    journal: _Setting = provide.Dependency(instance_of=_port(Journal), default=NoJournal())
+    journal: _Setting = provide.Dependency(default=provide.Object(None))
     clock: _Setting = provide.Dependency(instance_of=_port(Clock), default=SystemClock())
     validator: _Setting = provide.Dependency(instance_of=_port(SchemaValidator), default=JsonschemaValidator())
 

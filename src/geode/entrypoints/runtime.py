@@ -10,6 +10,7 @@ import uuid
 from collections.abc import AsyncIterator, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
+from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Final, Protocol, Self, Unpack, cast, runtime_checkable
 
@@ -27,6 +28,7 @@ from geode.entrypoints.providers import Connection, connect, find_connection
 from geode.entrypoints.settings import Answer, Settings, checked
 from geode.ports.approval import Approver
 from geode.ports.events import Observer
+from geode.ports.journal import Journal
 from geode.ports.model import ModelAdapter
 
 if TYPE_CHECKING:
@@ -163,7 +165,7 @@ class Session:
             raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
 
 
-_OF_LOOPS: Final = ("run", "stream", "resume", "stop", "conversation")
+_OF_LOOPS: Final = ("run", "stream", "resume", "resume_run", "stop", "conversation")
 
 
 def session(**settings: Unpack[Settings]) -> Session:
@@ -203,7 +205,6 @@ class Prepared:
 def prepare(settings: Settings) -> Prepared:
     """`settings` as values. Misuse for whatever cannot work."""
     from geode.adapters.clock_system import SystemClock
-    from geode.adapters.journal_memory import NoJournal
     from geode.adapters.schema_jsonschema import JsonschemaValidator
     from geode.entrypoints.tools import build_tools
 
@@ -213,7 +214,7 @@ def prepare(settings: Settings) -> Prepared:
     catalog = Catalog.of(build_tools(settings.get("tools", ()), deps, validator), validator)
     around = Surroundings(
         settings.get("clock") or SystemClock(),
-        settings.get("journal") or NoJournal(),
+        _journal(settings.get("journal")),
         lambda: uuid.uuid4().hex,
         _approver(settings),
         _observers(settings),
@@ -249,6 +250,21 @@ def _model(settings: Settings) -> tuple[ModelAdapter | Connection, str]:
         raise Misuse("unknown-model", problem)
     found = find_connection(route.unwrap())
     return found, found.route.model
+
+
+def _journal(journal: object) -> Journal:
+    """The journal that `journal` is, or that keeps its runs in the folder of that name; nothing is kept without one."""
+    if journal is None or journal == "":
+        from geode.adapters.journal_memory import NoJournal
+
+        return NoJournal()
+    if isinstance(journal, str | Path):
+        from geode.adapters.journal_file import FileJournal
+
+        return FileJournal(journal)
+    if not isinstance(journal, Journal):
+        raise Misuse("journal-type", f"journal must be a folder or a geode.ports.Journal, got {type(journal).__name__}")
+    return journal
 
 
 def _approver(settings: Settings) -> Approver | None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import fields
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, Literal, TypeAlias, TypedDict
 
 from geode.domain.approval import Decision
@@ -36,8 +37,9 @@ class Settings(TypedDict, total=False):
     `observe`: one observer of events or several. `policy`: every limit. `system`: the system text.
     `deps`: what `ToolContext.deps` is. `effort` and `temperature`: sent as given, or refused.
     `thinking`: "adaptive", or a budget in tokens, for models whose wire has that setting; not in the wrap-up.
-    `http`: a client of yours, used and never closed. `journal`, `clock`, `validator`: other adapters
-    of these ports.
+    `http`: a client of yours, used and never closed. `journal`: a folder that keeps each run as it
+    happens, for `resume_run`, or an adapter of that port. `clock`, `validator`: other adapters of these
+    ports.
     """
 
     model: str | ModelAdapter
@@ -52,7 +54,7 @@ class Settings(TypedDict, total=False):
     temperature: float
     thinking: Literal["adaptive"] | int | Thinking
     http: httpx2.AsyncClient
-    journal: Journal
+    journal: Journal | str | Path
     clock: Clock
     validator: SchemaValidator
 
@@ -69,6 +71,7 @@ _ELSEWHERE: Final[Mapping[str, str]] = {
     **dict.fromkeys(("instructions", "system_prompt", "system_message"), "system="),
     "reasoning_effort": "effort=",
     **dict.fromkeys(("messages", "history"), "run(…, conversation=…)"),
+    **dict.fromkeys(("checkpointer", "checkpoints", "durable"), "journal="),
 }
 
 

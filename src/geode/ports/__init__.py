@@ -30,8 +30,9 @@ from geode.domain.turns import AssistantTurn, Hint, ToolResultsTurn, Turn, UserT
 from geode.domain.wire_names import sent_name
 from geode.ports.approval import Approver
 from geode.ports.clock import Clock
+from geode.ports.conversations import ConversationStore, Kept, Listed
 from geode.ports.events import Observer
-from geode.ports.journal import Journal
+from geode.ports.journal import Journal, JournalStore
 from geode.ports.model import CallPart, Delta, Emit, ModelAdapter, TextPart, ThinkingPart
 from geode.ports.schema import SchemaValidator
 from geode.ports.session import Loop, SessionFactory
@@ -49,6 +50,7 @@ __all__ = [
     "Capabilities",
     "Clock",
     "Conversation",
+    "ConversationStore",
     "Delta",
     "Document",
     "DocumentUrl",
@@ -57,7 +59,10 @@ __all__ = [
     "Image",
     "ImageUrl",
     "Journal",
+    "JournalStore",
+    "Kept",
     "Limits",
+    "Listed",
     "Loop",
     "Media",
     "ModelAdapter",

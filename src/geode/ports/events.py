@@ -124,7 +124,7 @@ class RoundClosed(_Numbered):
 
 
 NoticeKind: TypeAlias = (
-    Literal["wrap_up", "tools_denied", "observer_failed", "approver_failed", "loop_blocked"] | AdjustmentKind
+    Literal["wrap_up", "tools_denied", "observer_failed", "approver_failed", "loop_blocked", "model_changed"] | AdjustmentKind
 )
 
 

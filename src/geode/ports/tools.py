@@ -50,11 +50,21 @@ Invoke: TypeAlias = Callable[[Mapping[str, Any], ToolContext[Any]], Awaitable[An
 
 
 @dataclass(frozen=True, slots=True)
+class NotRun:
+    """What a reconciler says of a call that had no effect, so that it is run."""
+
+
+@dataclass(frozen=True, slots=True)
 class Tool:
     """A tool bound to its handler.
 
     `invoke` gets arguments that fit the schema. `blocking` says that it may block its thread: it then
     runs in a thread of geode's own. `place` is where it was written, for messages.
+
+    When a run is taken up whose process ended during a call, nobody knows what the call has done.
+    `idempotent` promises that running it again, with the same `ToolContext.idempotency_key`, has the
+    effect of once. `reconcile` finds out: it gets the arguments and the context of the call and returns
+    the result that the call had, or NotRun().
     """
 
     spec: ToolSpec
@@ -63,3 +73,5 @@ class Tool:
     blocking: bool = False
     timeout_seconds: float | None = None
     place: str = ""
+    idempotent: bool = False
+    reconcile: Invoke | None = None

@@ -236,10 +236,10 @@ async def test_after_a_cancellation_the_session_runs_again() -> None:
 
 async def test_what_a_broken_journal_ends_leaves_nothing_running() -> None:
     class Full(MemoryJournal):
-        def happened(self, run_id: str, input: Input) -> None:
-            if len(self.inputs[run_id]) == 1:
+        def happened(self, before: Any, input: Input) -> None:
+            if len(self.inputs[before.terms.run_id]) == 1:
                 raise OSError("no space left on device")
-            super().happened(run_id, input)
+            super().happened(before, input)
 
     loop = loop_of(calls(("quick", {"n": 0}), ("never", {})), tools=[quick, never], journal=Full())
     with pytest.raises(OSError, match="no space left"):

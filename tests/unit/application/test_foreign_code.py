@@ -284,9 +284,12 @@ class Full(Journal):
     def began(self, state: Any) -> None:
         pass
 
-    def happened(self, run_id: str, input: Input) -> None:
+    def happened(self, before: Any, input: Input) -> None:
         if isinstance(input, self.kind):
             raise OSError("no space left")
+
+    def left(self, state: Any) -> None:
+        pass
 
 
 async def test_a_journal_that_is_full_does_not_hide_a_cancellation(caplog: pytest.LogCaptureFixture) -> None:

@@ -78,11 +78,11 @@ async def test_every_state_on_the_way_can_be_stored(name: str) -> None:
 
 async def test_inputs_are_written_as_they_happen_and_before_they_take_effect() -> None:
     class Watching(MemoryJournal):
-        def happened(self, run_id: str, input: Any) -> None:
-            before.append(loop.conversation)
-            super().happened(run_id, input)
+        def happened(self, before: Any, input: Any) -> None:
+            seen.append(loop.conversation)
+            super().happened(before, input)
 
-    before: list[geode.Conversation] = []
+    seen: list[geode.Conversation] = []
     journal = Watching()
     loop = loop_for("rounds", journal)
     await loop.run("go")
@@ -98,7 +98,7 @@ async def test_inputs_are_written_as_they_happen_and_before_they_take_effect() -
         Decided,
         ModelReplied,
     ]
-    assert [len(conversation.turns) for conversation in before] == [1, 1, 1, 1, 3, 3, 3, 3, 5]
+    assert [len(conversation.turns) for conversation in seen] == [1, 1, 1, 1, 3, 3, 3, 3, 5]
     times = [input.at for input in journal.inputs["run_1"]]
     assert times == sorted(times)
 

@@ -387,7 +387,7 @@ async def test_a_session_runs_any_number_of_runs_one_after_the_other() -> None:
 
 NAMES = {
     *("session", "run", "Runtime"),
-    *("tool", "SafetyTier", "ToolContext", "ToolError", "ToolRetry", "ToolSpec", "ToolUseBlock", "ToolResult"),
+    *("tool", "SafetyTier", "ToolContext", "ToolError", "ToolRetry", "NotRun", "ToolSpec", "ToolUseBlock", "ToolResult"),
     *("Conversation", "Policy", "Provider", "WireName"),
     *("Approve", "Deny", "Later"),
     *("Image", "ImageUrl", "Document", "DocumentUrl"),

@@ -1,16 +1,27 @@
-"""Taking up a stored state: with the tools of today, at the time of today."""
+"""Taking up a stored state: with the tools of today, at the time of today.
+
+A run that was suspended waits for answers. One whose process ended is gone on with where its journal
+ends: the model is asked again, finished results stay, and of each call that had been started without
+a result it is decided here whether it may run again.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
 from dataclasses import replace
+from typing import Literal, TypeAlias
 
-from geode.domain.content import Owner, result
+from geode.domain.content import Owner, ToolResult, result
 from geode.domain.errors import CodecError, Misuse
-from geode.domain.loop.actions import Suspend
+from geode.domain.loop.actions import CallModel, Finish, RunStage, Suspend, Wait
+from geode.domain.loop.calling import next_call
 from geode.domain.loop.state import State
 from geode.domain.loop.step import advance
+from geode.domain.repair import INTERRUPTED
+from geode.domain.tiers import SafetyTier
 from geode.domain.tools import ToolFacts
+
+Doubt: TypeAlias = Literal["run_again", "reconcile", "unknown"]
 
 
 def taken_up(state: State, owner: Owner, tools: Mapping[str, ToolFacts], now: float, answered: Collection[str]) -> State:
@@ -22,15 +33,110 @@ def taken_up(state: State, owner: Owner, tools: Mapping[str, ToolFacts], now: fl
     """
     if not isinstance(state.pending, Suspend):
         raise Misuse("not-suspended", f"run {state.terms.run_id} is not suspended; {type(state.pending).__name__} is pending")
-    changed = {name for name, facts in state.terms.tools.items() if tools.get(name) != facts}
-    round = state.round
+    return _reopened(state, _bound(state, owner, tools, now), answered, {})
+
+
+def revived(
+    state: State,
+    owner: Owner,
+    tools: Mapping[str, ToolFacts],
+    now: float,
+    *,
+    answered: Collection[str] = (),
+    reconciled: Mapping[str, ToolResult | None] | None = None,
+) -> State:
+    """`state`, the last that was written down of a run, as it goes on; one that is over stays as it is.
+
+    The call of a model that was pending is made again, and counts as a further attempt, for the one
+    before may have reached the provider. Calls `in_doubt` are settled: `reconciled` has what their
+    reconcilers found, None for a call that did not run. For the rest see `taken_up`.
+    """
+    match state.pending:
+        case Finish():
+            return state
+        case Suspend():
+            return taken_up(state, owner, tools, now, answered)
+        case CallModel() as call:
+            return next_call(_bound(state, owner, tools, now), replace(call, attempt=call.attempt + 1))
+        case Wait(seconds, call):
+            left = max(0.0, seconds - max(0.0, now - state.now))
+            return replace(_bound(state, owner, tools, now), pending=Wait(left, call))
+        case RunStage():
+            bound = _bound(state, owner, tools, now)
+            return _reopened(state, bound, answered, _settled(state, tools, reconciled or {}))
+
+
+def in_doubt(state: State, tools: Mapping[str, ToolFacts]) -> dict[str, Doubt]:
+    """Calls that had been started and have no result, and what to do about each.
+
+    Whether a call wanted by the pending stage had really started, nobody wrote down: it may have.
+    """
+    if not isinstance(state.pending, RunStage):
+        return {}
+    started = (state.round.call(id) for id in state.pending.start if id not in state.round.results)
+    return {call.id: _doubt(state.terms.tools[call.name], tools.get(call.name)) for call in started}
+
+
+def _doubt(then: ToolFacts, now: ToolFacts | None) -> Doubt:
+    """By the tier that the tool had when it was started, and by what it promises of itself today."""
+    if then.tier is SafetyTier.SAFE:
+        return "run_again"
+    if now is not None and now.reconciles:
+        return "reconcile"
+    return "run_again" if now is not None and now.idempotent else "unknown"
+
+
+def _settled(
+    state: State, tools: Mapping[str, ToolFacts], reconciled: Mapping[str, ToolResult | None]
+) -> dict[str, ToolResult]:
+    """The results of the calls in doubt that do not run again."""
+    found: dict[str, ToolResult] = {}
+    for id, doubt in in_doubt(state, tools).items():
+        known = reconciled.get(id)
+        if doubt == "run_again" or (doubt == "reconcile" and id in reconciled and known is None):
+            # A run that is being stopped starts nothing new.
+            if state.stopping:
+                found[id] = result(id, "interrupted", INTERRUPTED)
+        elif known is not None and known.kind == "ok":
+            found[id] = known
+        else:
+            found[id] = _unknown(id, state.round.call(id).name, "" if known is None else known.text)
+    return found
+
+
+def _unknown(id: str, name: str, why: str) -> ToolResult:
+    text = f"{name} had been started when its process ended; it may or may not have had its effect. Check before calling again"
+    return result(id, "outcome_unknown", text, f"its reconciler said: {why}" if why else "")
+
+
+def _bound(state: State, owner: Owner, tools: Mapping[str, ToolFacts], now: float) -> State:
+    """`state` with the tools of today; what was granted for one that changed is void."""
+    changed = changed_tools(state, tools)
+    terms = replace(state.terms, owner=owner, tools=tools, started_at=state.terms.started_at + max(0.0, now - state.now))
+    grants = tuple(grant for grant in state.grants if grant.tool not in changed)
+    return replace(state, terms=terms, now=max(now, state.now), grants=grants)
+
+
+def changed_tools(state: State, tools: Mapping[str, ToolFacts]) -> set[str]:
+    """Tools that are gone, or are not what a person was asked about."""
+    return {name for name, then in state.terms.tools.items() if name not in tools or _asked(then) != _asked(tools[name])}
+
+
+def _asked(facts: ToolFacts) -> ToolFacts:
+    """What an answer was about: not what a tool promises for the case that its process ends."""
+    return replace(facts, idempotent=False, reconciles=False)
+
+
+def _reopened(stored: State, bound: State, answered: Collection[str], found: Mapping[str, ToolResult]) -> State:
+    """The open round of `stored`, gone on with in `bound`: `found` are the results that its calls got meanwhile."""
+    round, tools = stored.round, bound.terms.tools
+    changed = changed_tools(stored, tools)
     names = {call.id: call.name for call in round.turn.calls}
     if not {*round.results, *round.decisions} <= names.keys():
         raise CodecError("the snapshot is damaged: its open round has results or answers for calls that are not in it")
     gone = {id: result(id, "failed", f"the tool {names[id]} is no longer there") for id in names if names[id] not in tools}
-    terms = replace(state.terms, owner=owner, tools=tools, started_at=state.terms.started_at + max(0.0, now - state.now))
     asked_again = {call.id for call in round.postponed if call.id not in answered}
     decisions = {id: decision for id, decision in round.decisions.items() if names[id] not in changed and id not in asked_again}
-    reopened = replace(round, results={**gone, **round.results}, decisions=decisions)
-    grants = tuple(grant for grant in state.grants if grant.tool not in changed)
-    return advance(replace(state, terms=terms, now=max(now, state.now), grants=grants, open=reopened))
+    results = {**gone, **round.results, **found}
+    reopened = replace(round, results=results, decisions=decisions, ran=round.ran + len(found))
+    return advance(replace(bound, open=reopened, pending=RunStage((), ())))

@@ -18,6 +18,7 @@ SPOKEN_IN: Final[Mapping[str, tuple[str, ...]]] = {
     "chat": ("openai", "openrouter", "glm", "generic"),
 }
 DEFAULT_PORT: Final = 8765
+DEFAULT_JOURNAL: Final = ".geode/runs"
 
 _CODES: Final = "exit codes:\n" + "\n".join(f"  {code:>3}  {meaning}" for code, meaning in EXIT_CODES.items())
 
@@ -29,6 +30,22 @@ examples:
   geode run "What changed?" --model claude-sonnet-4-5 --tools app:search --tools app:read,write --approve write
   git diff | geode run - --model gpt-5.2 --system "Review this." --stream
   geode run "Hi" --model my-llama --base-url http://gpu-3:8000/v1 --wire chat
+
+{_CODES}
+"""
+
+_RUNS_EPILOG: Final = f"""\
+geode run --journal DIR keeps a run as it happens. RUN is its id, or the beginning of it.
+
+Resuming asks the model again and keeps every finished result. Calls that had been started run again where
+they are safe or idempotent, are looked up where their tool can do that, and else are told to the model as of
+unknown outcome. Tools and the system text are not kept: give the ones that the run had.
+
+examples:
+  geode run "Tidy up" --tools app:everything --approve all --journal {DEFAULT_JOURNAL}
+  geode runs list
+  geode runs resume 3f2a --tools app:everything --approve all
+  geode runs replay 3f2a
 
 {_CODES}
 """
@@ -106,7 +123,21 @@ def parser() -> argparse.ArgumentParser:
 
 def _add_run(run: argparse.ArgumentParser) -> None:
     run.add_argument("prompt", metavar="PROMPT", help="what to do; - reads it from stdin")
-    model = run.add_argument_group("model")
+    _add_model(run)
+    _add_tools(run)
+    limits = run.add_argument_group("limits")
+    limits.add_argument("--max-rounds", metavar="N", type=_count, help="model rounds at most (default 50)")
+    limits.add_argument("--time", metavar="SECONDS", type=_seconds, help="wall time at most")
+    output = run.add_argument_group("output", "without either: the answer on stdout")
+    output.add_argument("--stream", action="store_true", help="text as it comes; tool calls and results on stderr")
+    output.add_argument(
+        "--jsonl", action="store_true", help="every event as one JSON object a line on stdout; deltas too with --stream"
+    )
+    _add_journal(run, "keep the run there as it happens, for geode runs (default: GEODE_JOURNAL, else it is not kept)")
+
+
+def _add_model(command: argparse.ArgumentParser) -> None:
+    model = command.add_argument_group("model")
     model.add_argument("--model", metavar="ID", help="the model; by default the variable GEODE_MODEL")
     model.add_argument("--system", metavar="TEXT", default="", help="the system text")
     model.add_argument("--base-url", metavar="URL", type=_address, help="another address for the model's provider")
@@ -114,7 +145,10 @@ def _add_run(run: argparse.ArgumentParser) -> None:
         "--wire", choices=WIRES, help="with --base-url: a server of your own, which speaks this wire and serves any model id"
     )
     model.add_argument("--key-from", metavar="VARIABLE", help="with --wire: the variable with the key of your server")
-    tools = run.add_argument_group("tools")
+
+
+def _add_tools(command: argparse.ArgumentParser) -> None:
+    tools = command.add_argument_group("tools")
     tools.add_argument(
         "--tools",
         metavar="MODULE:NAME",
@@ -128,14 +162,33 @@ def _add_run(run: argparse.ArgumentParser) -> None:
         default="none",
         help="which tools above MCP_TRUSTED may run: none (default), all, or names with commas",
     )
-    limits = run.add_argument_group("limits")
-    limits.add_argument("--max-rounds", metavar="N", type=_count, help="model rounds at most (default 50)")
-    limits.add_argument("--time", metavar="SECONDS", type=_seconds, help="wall time at most")
-    output = run.add_argument_group("output", "without either: the answer on stdout")
-    output.add_argument("--stream", action="store_true", help="text as it comes; tool calls and results on stderr")
-    output.add_argument(
-        "--jsonl", action="store_true", help="every event as one JSON object a line on stdout; deltas too with --stream"
-    )
+
+
+def _add_journal(command: argparse.ArgumentParser, help: str) -> None:
+    command.add_argument("--journal", metavar="DIR", help=help)
+
+
+def _add_runs(runs: argparse.ArgumentParser) -> None:
+    actions = runs.add_subparsers(dest="action", metavar="ACTION", required=True)
+    for name, (help, names_one) in _ACTIONS.items():
+        action = actions.add_parser(name, help=help, description=f"{help[0].upper()}{help[1:]}.")
+        if names_one:
+            action.add_argument("run", metavar="RUN", help="the id of the run, or the beginning of it")
+        _add_journal(action, f"where runs are kept; by default the variable GEODE_JOURNAL, else {DEFAULT_JOURNAL}")
+        if name == "resume":
+            _add_model(action)
+            _add_tools(action)
+            action.add_argument("--jsonl", action="store_true", help="every event as one JSON object a line on stdout")
+        else:
+            action.add_argument("--json", action="store_true", help="one JSON value on stdout")
+
+
+_ACTIONS: Final[Mapping[str, tuple[str, bool]]] = {
+    "list": ("say which runs there are, and where each stopped", False),
+    "show": ("tell what happened in a run", True),
+    "resume": ("go on with a run that waits for a person, or whose process ended", True),
+    "replay": ("decide everything in a run again, from what was written, and compare", True),
+}
 
 
 def _add_emulate(emulate: argparse.ArgumentParser) -> None:
@@ -170,6 +223,7 @@ def _add_demo(demo: argparse.ArgumentParser) -> None:
 
 _COMMANDS: Final[Mapping[str, tuple[str, str, Callable[[argparse.ArgumentParser], None]]]] = {
     "run": ("give a prompt and tools to a model, and run to the end", _RUN_EPILOG, _add_run),
+    "runs": ("list, show, resume and replay the runs that were kept", _RUNS_EPILOG, _add_runs),
     "emulate": ("play a model server on this machine, for all three wires", _EMULATE_EPILOG, _add_emulate),
     "wire": ("look at captured traffic: check requests, decode answers, move them to another wire", _WIRE_EPILOG, _add_wire),
     "demo": (

@@ -24,14 +24,15 @@ _BY_OUTCOME: Final[Mapping[str, int]] = {
 }
 EXIT_CODES: Final[Mapping[int, str]] = {
     0: "Answered: the model ended by itself",
-    NOT_ALL: "geode demo: something was not as it must be; geode wire: a request was refused, or a line was none",
+    NOT_ALL: "geode demo: something was not as it must be; geode wire: a request was refused, or a line was none; "
+    "geode runs replay: the run came to something else",
     WRONG_USE: "wrong use: the message on stderr says what and how to mend it",
     3: "Refused: the model declined",
     4: "Exhausted: a limit ended the run (--max-rounds, --time, …)",
     5: "Failed: the provider failed, or refuses the request or the key",
     6: "Stopped: the run was ended by its caller",
     7: "Suspended: the run waits for a person's answer",
-    UNWRITABLE: "a file or stdout cannot be read or written: a full disk, a closed stream; stderr says which",
+    UNWRITABLE: "a file or stdout cannot be read or written: a full disk, a closed stream, a damaged journal; see stderr",
     INTERRUPTED: "interrupted by Ctrl-C; the run was cancelled cleanly",
     READER_GONE: "the reader of stdout went away",
 }

@@ -6,7 +6,7 @@ import sys
 from argparse import ArgumentParser, Namespace
 from collections.abc import Sequence
 
-from geode.domain.errors import Misuse
+from geode.domain.errors import GeodeError, Misuse
 from geode.domain.naming import closest
 from geode.entrypoints.cli.arguments import parser
 from geode.entrypoints.cli.exit_codes import INTERRUPTED, READER_GONE, UNWRITABLE, WRONG_USE
@@ -27,6 +27,9 @@ def main(argv: Sequence[str] | None = None) -> int:
     except Misuse as error:
         print(f"geode {arguments.command}: {on_the_command_line(error)}", file=sys.stderr)
         return WRONG_USE
+    except GeodeError as error:  # what is kept in files is not as it was written, or somebody else has it
+        print(f"geode {arguments.command}: {error}", file=sys.stderr)
+        return UNWRITABLE
     except KeyboardInterrupt:
         print(f"\ngeode {arguments.command}: interrupted", file=sys.stderr)
         return INTERRUPTED
@@ -58,6 +61,10 @@ def _perform(arguments: Namespace) -> int:
             from geode.entrypoints.cli.run import run_command
 
             return run_command(arguments)
+        case "runs":
+            from geode.entrypoints.cli.runs import runs_command
+
+            return runs_command(arguments)
         case "emulate":
             from geode.entrypoints.cli.emulate import emulate_command
 

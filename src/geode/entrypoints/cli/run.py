@@ -5,13 +5,15 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import logging
+import os
 import sys
 from argparse import Namespace
-from collections.abc import Iterator, Sequence
+from collections.abc import Awaitable, Callable, Iterator, Sequence
 
+from geode.adapters.journal_file import FileJournal
 from geode.application.agentic_loop import AgenticLoop
 from geode.domain.errors import Misuse
-from geode.domain.loop.outcome import Outcome
+from geode.domain.loop.outcome import Outcome, Suspended
 from geode.domain.naming import closest
 from geode.domain.policy import Policy
 from geode.domain.routing import Provider
@@ -36,19 +38,41 @@ def run_command(arguments: Namespace) -> int:
     with contextlib.redirect_stdout(sys.stderr):
         prompt = _prompt(arguments.prompt)
         shown = AsJsonLines(out) if arguments.jsonl else AsItComes(out) if arguments.stream else AnswerOnly(out)
-        model, providers = route(arguments)
-        settings = _settings(arguments, providers)
-        if model is not None:
-            settings["model"] = model
-        told = _Told(shown)
-        if not arguments.stream:
-            settings["observe"] = told
-        with _no_advice_in_python():
-            opening = session(**settings)
-        load_sdk(model, providers)
-        outcome = asyncio.run(_perform(prompt, opening, told, streamed=arguments.stream))
+        told = Told(shown)
+        journal = arguments.journal or os.environ.get("GEODE_JOURNAL")
+        opening = opened(arguments, told, _policy(arguments), journal)
+
+        def work(loop: AgenticLoop) -> Awaitable[Outcome]:
+            return _streamed(loop, prompt, told) if arguments.stream else loop.run(prompt)
+
+        outcome = asyncio.run(perform(work, opening, told))
         shown.end(outcome)
+        tell_way_on(outcome, journal)
     return exit_code(outcome)
+
+
+def opened(arguments: Namespace, told: Told, policy: Policy, journal: str | FileJournal | None) -> Session:
+    """The session that the arguments ask for. Its SDK is imported."""
+    model, providers = route(arguments)
+    settings = _settings(arguments, providers)
+    settings["policy"] = policy
+    if model is not None:
+        settings["model"] = model
+    if journal:
+        settings["journal"] = journal
+    if not getattr(arguments, "stream", False):
+        settings["observe"] = told
+    with _no_advice_in_python():
+        opening = session(**settings)
+    load_sdk(model, providers)
+    return opening
+
+
+def tell_way_on(outcome: Outcome, journal: str | FileJournal | None) -> None:
+    """How a run that waits for a person is gone on with, where it was kept."""
+    if isinstance(outcome, Suspended) and journal:
+        folder = journal if isinstance(journal, str) else journal.folder
+        print(f"to go on: geode runs resume {outcome.run_id} --journal {folder} --approve …", file=sys.stderr)
 
 
 @contextlib.contextmanager
@@ -66,7 +90,7 @@ def _is_no_advice(record: logging.LogRecord) -> bool:
     return "has no approve=" not in record.getMessage()
 
 
-class _Told:
+class Told:
     """Hands events on to be shown. When they cannot be written any more the run is stopped: it would be paid for in vain."""
 
     def __init__(self, shown: Shown) -> None:
@@ -83,16 +107,17 @@ class _Told:
                 self.loop.stop()
 
 
-async def _perform(prompt: str, opening: Session, told: _Told, *, streamed: bool) -> Outcome:
+async def perform(work: Callable[[AgenticLoop], Awaitable[Outcome]], opening: Session, told: Told) -> Outcome:
+    """What `work` makes of the session; OSError when what it tells can be written no more."""
     async with opening as loop:
         told.loop = loop
-        outcome = await _streamed(loop, prompt, told) if streamed else await loop.run(prompt)
+        outcome = await work(loop)
     if told.nobody_reads is not None:
         raise told.nobody_reads
     return outcome
 
 
-async def _streamed(loop: AgenticLoop, prompt: str, told: _Told) -> Outcome:
+async def _streamed(loop: AgenticLoop, prompt: str, told: Told) -> Outcome:
     outcome: Outcome | None = None
     async for event in loop.stream(prompt):
         told(event)
@@ -112,7 +137,7 @@ def _prompt(given: str) -> str:
 
 def _settings(arguments: Namespace, providers: Sequence[Provider]) -> Settings:
     tools = load_tools(arguments.tools)
-    settings = Settings(tools=tools, providers=providers, system=arguments.system, policy=_policy(arguments))
+    settings = Settings(tools=tools, providers=providers, system=arguments.system)
     approver = _approver(arguments.approve, tools)
     if approver is not None:
         settings["approve"] = approver

@@ -12,7 +12,7 @@ refuses what real ones refuse (for the wires that geode knows), and the specific
 | view, reading | what a request says, from the neutral rows and from the three wires |
 | tool_choice, replay, prompt, faults, facts, replies, streaming, cancellation, capabilities | one contract each |
 | adapter | all of them |
-| approval, clock, journal, schema, tools | the contracts of the other ports |
+| approval, clock, conversations, journal, schema, tools | the contracts of the other ports |
 | shipped, registered | the harnesses of the adapters that ship, and those by entry point |
 
 Nothing here is skipped: what an adapter declares has a test, and what it does not declare has the opposite

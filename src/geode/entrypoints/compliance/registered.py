@@ -9,8 +9,9 @@ from geode.entrypoints.compliance.adapter import AdapterContract, ModelDoubleCon
 from geode.entrypoints.compliance.approval import ApproverContract, ApproverHarness
 from geode.entrypoints.compliance.clock import ClockContract, ClockHarness
 from geode.entrypoints.compliance.contract import Contract
+from geode.entrypoints.compliance.conversations import ConversationStoreContract, ConversationStoreHarness
 from geode.entrypoints.compliance.harness import ModelHarness, SendingHarness
-from geode.entrypoints.compliance.journal import JournalContract, JournalHarness
+from geode.entrypoints.compliance.journal import JournalContract, JournalHarness, JournalStoreContract, JournalStoreHarness
 from geode.entrypoints.compliance.schema import SchemaContract, SchemaHarness
 from geode.entrypoints.compliance.tools import ToolContract, ToolHarness
 
@@ -23,7 +24,9 @@ CONTRACTS: Final[tuple[tuple[type[Any], type[Contract]], ...]] = (
     (ApproverHarness, ApproverContract),
     (ClockHarness, ClockContract),
     (SchemaHarness, SchemaContract),
+    (JournalStoreHarness, JournalStoreContract),
     (JournalHarness, JournalContract),
+    (ConversationStoreHarness, ConversationStoreContract),
 )
 # One for a process: pytest proves one adapter in a run.
 _chosen: Final[list[type[Contract]]] = []

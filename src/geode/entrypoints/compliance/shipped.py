@@ -6,30 +6,40 @@ specification.
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Sequence
+import contextlib
+import json
+import shutil
+import sqlite3
+import tempfile
+import weakref
+from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from pathlib import Path
 from typing import ClassVar
 
 from geode.adapters.anthropic_messages import model as anthropic_messages
 from geode.adapters.chat_completions import model as chat_completions
 from geode.adapters.clock_manual import ManualClock
 from geode.adapters.clock_system import SystemClock
+from geode.adapters.conversations_file import FileConversations
+from geode.adapters.conversations_memory import MemoryConversations
+from geode.adapters.conversations_sqlite import SqliteConversations
+from geode.adapters.journal_file import FileJournal
 from geode.adapters.journal_memory import MemoryJournal
 from geode.adapters.openai_responses import model as openai_responses
 from geode.adapters.schema_jsonschema import JsonschemaValidator
 from geode.adapters.scripted.model import ScriptedModel
 from geode.domain.approval import Approve, Deny, Later
 from geode.domain.content import ToolUseBlock
-from geode.domain.loop.inputs import Input
-from geode.domain.loop.state import State
 from geode.domain.request import Capabilities
 from geode.domain.routing import DialectName
 from geode.domain.script import Step
 from geode.entrypoints.approvers import ApproveAll, ApproveNamed, AskEach, InTurn
 from geode.entrypoints.compliance.approval import ApproverHarness
 from geode.entrypoints.compliance.clock import ClockHarness
+from geode.entrypoints.compliance.conversations import ConversationStoreHarness
 from geode.entrypoints.compliance.harness import ModelHarness
-from geode.entrypoints.compliance.journal import JournalHarness
+from geode.entrypoints.compliance.journal import JournalStoreHarness
 from geode.entrypoints.compliance.playing import Playing
 from geode.entrypoints.compliance.schema import SchemaHarness
 from geode.entrypoints.compliance.wire_harness import WireHarness
@@ -124,13 +134,63 @@ class JsonschemaHarness(SchemaHarness):
         return JsonschemaValidator()
 
 
-class MemoryJournalHarness(JournalHarness):
-    def journal(self) -> MemoryJournal:
-        return MemoryJournal()
+class MemoryJournalHarness(JournalStoreHarness):
+    def __init__(self) -> None:
+        self._one = MemoryJournal()
 
-    def read(self, journal: object, run_id: str) -> tuple[State, Sequence[Input]]:
-        assert isinstance(journal, MemoryJournal)
-        return journal.states[run_id], journal.inputs[run_id]
+    def journal(self) -> MemoryJournal:
+        return self._one
+
+
+class FileJournalHarness(JournalStoreHarness):
+    def __init__(self) -> None:
+        self._folder = _folder_of(self)
+
+    def journal(self) -> FileJournal:
+        return FileJournal(self._folder, fsync="never")
+
+
+class MemoryConversationsHarness(ConversationStoreHarness):
+    def __init__(self) -> None:
+        self._one = MemoryConversations()
+
+    def store(self) -> MemoryConversations:
+        return self._one
+
+    async def put_text(self, id: str, text: str) -> None:
+        self._one.texts[id] = text
+
+
+class FileConversationsHarness(ConversationStoreHarness):
+    def __init__(self) -> None:
+        self._folder = _folder_of(self)
+
+    def store(self) -> FileConversations:
+        return FileConversations(self._folder)
+
+    async def put_text(self, id: str, text: str) -> None:
+        path = self._folder / f"{id}.json"
+        path.write_text(json.dumps({**json.loads(path.read_text("utf-8")), "conversation": json.loads(text)}), "utf-8")
+
+
+class SqliteConversationsHarness(ConversationStoreHarness):
+    def __init__(self) -> None:
+        self._path = _folder_of(self) / "chats.db"
+
+    def store(self) -> SqliteConversations:
+        return SqliteConversations(self._path)
+
+    async def put_text(self, id: str, text: str) -> None:
+        with contextlib.closing(sqlite3.connect(self._path)) as database:
+            database.execute("UPDATE conversations SET text = ? WHERE id = ?", (text, id))
+            database.commit()
+
+
+def _folder_of(harness: object) -> Path:
+    """A folder that lives as long as the harness."""
+    path = tempfile.mkdtemp()
+    weakref.finalize(harness, shutil.rmtree, path, ignore_errors=True)
+    return Path(path) / "kept"
 
 
 class ApproveAllHarness(ApproverHarness):

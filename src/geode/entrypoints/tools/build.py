@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from enum import Enum
@@ -17,7 +18,7 @@ from geode.entrypoints.tools.plain import Convert, Shape, object_schema, plain
 from geode.entrypoints.tools.signature import NO_DEFAULT, Injected, Parameter, Signature, read_signature, unresolved
 from geode.entrypoints.tools.source import Source, source_of
 from geode.ports.schema import SchemaValidator
-from geode.ports.tools import Tool, ToolContext
+from geode.ports.tools import Invoke, Tool, ToolContext
 
 
 def build_tools(values: Iterable[object], deps: object = None, validator: SchemaValidator | None = None) -> tuple[Tool, ...]:
@@ -72,7 +73,17 @@ def as_tool(value: object, deps: object = None) -> Tool:
         not source.is_async if declared.blocking is None else declared.blocking,
         declared.timeout_seconds,
         source.place,
+        declared.idempotent,
+        _of_same_object(value, declared.reconcile),
     )
+
+
+def _of_same_object(value: object, reconcile: Callable[..., Any] | None) -> Invoke | None:
+    """`reconcile`, bound to the object whose method the tool is where it is a method of its class."""
+    owner = getattr(value, "__self__", value)
+    name = getattr(reconcile, "__name__", "")
+    own = name and inspect.getattr_static(type(owner), name, None) is reconcile
+    return getattr(owner, name) if own else reconcile
 
 
 def _shapes(source: Source, signature: Signature) -> tuple[dict[str, Shape], Mapping[str, Any]]:

@@ -14,7 +14,7 @@ from geode.domain.tiers import SafetyTier, TierName, tier_of
 F = TypeVar("F", bound=Callable[..., Any])
 
 _ATTRIBUTE: Final = "__geode_tool__"
-_SETTINGS: Final = ("tier", "name", "description", "timeout_seconds", "blocking", "strict")
+_SETTINGS: Final = ("tier", "name", "description", "timeout_seconds", "blocking", "strict", "idempotent", "reconcile")
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,6 +27,8 @@ class Declaration:
     timeout_seconds: float | None = None
     blocking: bool | None = None
     strict: bool = False
+    idempotent: bool = False
+    reconcile: Callable[..., Any] | None = None
 
 
 @overload
@@ -40,6 +42,8 @@ def tool(
     timeout_seconds: float | None = None,
     blocking: bool | None = None,
     strict: bool = False,
+    idempotent: bool = False,
+    reconcile: Callable[..., Any] | None = None,
 ) -> Callable[[F], F]: ...
 def tool(
     function: Any = None,
@@ -51,6 +55,8 @@ def tool(
     timeout_seconds: float | None = None,
     blocking: bool | None = None,
     strict: bool = False,
+    idempotent: bool = False,
+    reconcile: Callable[..., Any] | None = None,
     **unknown: Any,
 ) -> Any:
     """Declare a function, a method or a class of callable objects as a tool: `@tool` or `@tool(tier="safe")`.
@@ -60,9 +66,17 @@ def tool(
     the policy's. `blocking=False` says that a synchronous function never blocks, so that it needs no
     thread. `strict=True` asks the provider to hold the model to the schema: where it has no such mode, or the
     schema does not fit it, no request leaves. An unknown setting or tier, or a deadline that is none, is Misuse.
+
+    For runs whose process ended during a call: `idempotent=True` promises that running the call again, with
+    the same `ToolContext.idempotency_key`, has the effect of once; `reconcile` is a function of the arguments
+    and the `ToolContext` that returns the result which the call had, or `NotRun()`. A method of the same
+    class may be given as it stands in the class.
     """
     refuse_unknown("@tool", unknown, _SETTINGS)
-    declaration = Declaration(tier_of(tier), name, description, _deadline(timeout_seconds), blocking, strict)
+    _check_reconcile(reconcile)
+    declaration = Declaration(
+        tier_of(tier), name, description, _deadline(timeout_seconds), blocking, strict, bool(idempotent), reconcile
+    )
 
     def declare(function: F) -> F:
         # The objects of `staticmethod` and `classmethod` are not what `tools=[…]` will see.
@@ -85,6 +99,12 @@ def declaration_of(value: object) -> Declaration:
     """What was declared on `value`, seen through a bound method or the class of a callable object."""
     found = getattr(value, _ATTRIBUTE, None)
     return found if isinstance(found, Declaration) else Declaration()
+
+
+def _check_reconcile(reconcile: object) -> None:
+    if reconcile is not None and not callable(reconcile):
+        kind = type(reconcile).__name__
+        raise Misuse("tool-reconcile", f"reconcile= takes a function of the arguments and the ToolContext, got {kind}")
 
 
 def _deadline(seconds: object) -> float | None:

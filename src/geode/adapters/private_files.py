@@ -1,0 +1,151 @@
+"""Files that belong to the user alone: folders are 0700, files 0600, no link is followed; and one holder at a time."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import secrets
+import socket
+import sys
+from pathlib import Path
+from typing import Final
+
+# Neither is there on Windows, where the folder's owner decides who reads.
+_SAFELY: Final = getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_BINARY", 0)
+
+
+class LockHeld(Exception):
+    """Somebody else has it; `who` says who, as far as they said so."""
+
+    def __init__(self, who: str) -> None:
+        super().__init__(who)
+        self.who = who
+
+
+def private_folder(path: Path) -> None:
+    """Make the folder, where it is missing."""
+    path.mkdir(mode=0o700, parents=True, exist_ok=True)
+
+
+def open_private(path: Path, flags: int) -> int:
+    """A descriptor; a file that is made is the user's alone. OSError as of `os.open`, for a link too."""
+    return os.open(path, flags | _SAFELY, 0o600)
+
+
+def replace_private(path: Path, data: bytes) -> None:
+    """Put `data` in the place of the file at once: whoever reads sees the old or the new, also after a power cut."""
+    new = path.with_name(f".{path.name}.{secrets.token_hex(8)}.new")
+    descriptor = open_private(new, os.O_WRONLY | os.O_CREAT | os.O_EXCL)
+    try:
+        with os.fdopen(descriptor, "wb") as file:
+            file.write(data)
+            file.flush()
+            os.fsync(file.fileno())
+        new.replace(path)
+    except BaseException:
+        new.unlink(missing_ok=True)
+        raise
+    sync_folder(path.parent)
+
+
+def sync_folder(path: Path) -> None:
+    """Have the names in the folder on disk, where the system can do that for a folder."""
+    if sys.platform != "win32":
+        descriptor = os.open(path, os.O_RDONLY)
+        try:
+            os.fsync(descriptor)
+        finally:
+            os.close(descriptor)
+
+
+class Lock:
+    """A file that one process holds. When it dies the system lets go for it, so the next one can take it."""
+
+    def __init__(self, path: Path, *, wait: bool = False) -> None:
+        """Take it; LockHeld says who has it, unless `wait`: then it is waited for, in this thread."""
+        self._path = path
+        while True:
+            self._descriptor = open_private(path, os.O_RDWR | os.O_CREAT)
+            try:
+                _lock(self._descriptor, wait=wait)
+            except OSError:
+                who = _holder(self._descriptor) or "another process"
+                os.close(self._descriptor)
+                raise LockHeld(who) from None
+            except BaseException:
+                os.close(self._descriptor)
+                raise
+            if self._is_there():
+                break
+            os.close(self._descriptor)  # it was let go of, and removed, before it was ours
+        os.ftruncate(self._descriptor, 0)
+        os.write(self._descriptor, json.dumps({"pid": os.getpid(), "host": socket.gethostname()}).encode())
+
+    def release(self) -> None:
+        """Let go of it."""
+        if self._descriptor < 0:
+            return
+        if sys.platform == "win32":
+            os.close(self._descriptor)
+        with contextlib.suppress(FileNotFoundError):
+            self._path.unlink()
+        if sys.platform != "win32":
+            os.close(self._descriptor)
+        self._descriptor = -1
+
+    def _is_there(self) -> bool:
+        try:
+            return os.path.samestat(os.fstat(self._descriptor), self._path.stat())
+        except FileNotFoundError:
+            return False
+
+
+def _lock(descriptor: int, *, wait: bool) -> None:
+    if sys.platform == "win32":
+        import msvcrt
+
+        os.lseek(descriptor, 1 << 30, os.SEEK_SET)  # beyond what is written, which others may read
+        msvcrt.locking(descriptor, msvcrt.LK_LOCK if wait else msvcrt.LK_NBLCK, 1)
+        os.lseek(descriptor, 0, os.SEEK_SET)
+    else:
+        import fcntl
+
+        fcntl.flock(descriptor, fcntl.LOCK_EX if wait else fcntl.LOCK_EX | fcntl.LOCK_NB)
+
+
+def holder_of(path: Path) -> str | None:
+    """Who holds the lock, as far as can be told without touching it; None where nobody does."""
+    try:
+        descriptor = open_private(path, os.O_RDONLY)
+    except OSError:
+        return None
+    try:
+        return _holder(descriptor, alive=True)
+    finally:
+        os.close(descriptor)
+
+
+def _holder(descriptor: int, *, alive: bool = False) -> str | None:
+    """With `alive`, None for a process of this machine that has ended and could not let go."""
+    try:
+        os.lseek(descriptor, 0, os.SEEK_SET)
+        said = json.loads(os.read(descriptor, 4096))
+        pid, host = int(said["pid"]), str(said["host"])
+    except (OSError, ValueError, KeyError, TypeError):
+        return "another process"
+    if host != socket.gethostname():
+        return f"process {pid} on {host}"
+    if pid == os.getpid():
+        return "this process"
+    return None if alive and sys.platform != "win32" and not _lives(pid) else f"process {pid}"
+
+
+def _lives(pid: int) -> bool:
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return False
+    except OSError:
+        return True  # somebody else's
+    return True

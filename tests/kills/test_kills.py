@@ -1,0 +1,29 @@
+"""A few kills of the many that `make kills` does."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+
+from tests.kills.killing import Undisturbed, killed_run
+
+KILLS = 3
+
+pytestmark = pytest.mark.skipif(os.name != "posix", reason="SIGKILL is a word of POSIX")
+
+
+@pytest.fixture(scope="module")
+def undisturbed(tmp_path_factory: pytest.TempPathFactory) -> Undisturbed:
+    return Undisturbed(tmp_path_factory.mktemp("undisturbed"))
+
+
+@pytest.mark.parametrize("reconciles", [True, False], ids=["with a reconciler", "without one"])
+def test_a_run_that_is_killed_goes_on(undisturbed: Undisturbed, tmp_path: Path, reconciles: bool) -> None:
+    kills, number = 0, 0 if reconciles else 1
+    while kills < KILLS:
+        folder = tmp_path / str(number)
+        folder.mkdir()
+        kills += killed_run(number, undisturbed, folder)["kills"]
+        number += 2
