@@ -34,7 +34,7 @@ class Image:
     data: bytes
 
     def __post_init__(self) -> None:
-        _check_media_type("Image", self.media_type, get_args(ImageType))
+        _check_media("Image", self.media_type, get_args(ImageType), self.data)
 
     @property
     def base64(self) -> str:
@@ -66,7 +66,7 @@ class Document:
     name: str = ""
 
     def __post_init__(self) -> None:
-        _check_media_type("Document", self.media_type, get_args(DocumentType))
+        _check_media("Document", self.media_type, get_args(DocumentType), self.data)
         object.__setattr__(self, "name", clean_text(self.name))
 
     @property
@@ -136,9 +136,11 @@ def media_word(part: Media) -> str:
             return f"a document at {url}"
 
 
-def _check_media_type(what: str, given: object, known: tuple[str, ...]) -> None:
+def _check_media(what: str, given: object, known: tuple[str, ...], data: object) -> None:
     if given not in known:
-        raise Misuse("media-type", f"{what} has the media type {given!r}; it takes {', '.join(known)}")
+        raise Misuse("media-type", f"{what} has the media type {given!r:.80}; it takes {', '.join(known)}")
+    if not isinstance(data, bytes):
+        raise Misuse("media-data", f"{what} takes its data as bytes, got {type(data).__name__}")
 
 
 def _check_url(what: str, url: object, otherwise: str) -> None:

@@ -27,6 +27,7 @@ MISUSE_IDS: Final[Mapping[str, str]] = {
     "journal-type": "`journal=` takes a folder, or an object with the methods of `geode.ports.Journal`.",
     "key-form": "A key has white space, a line end or letters beyond ASCII in it, which no key has.",
     "max-sessions": "`max_sessions` counts the sessions that a Runtime lends at once: a whole number of 1 or more.",
+    "media-data": "An `Image` and a `Document` hold bytes; for an address there are `ImageUrl` and `DocumentUrl`.",
     "media-type": "An `Image` is png, jpeg, gif or webp, a `Document` is a PDF or plain text.",
     "media-url": "`ImageUrl` and `DocumentUrl` take an http or https address.",
     "messages-type": "`conversation_from` takes a list of JSON objects: the messages of a request, or the items of its input.",

@@ -23,7 +23,8 @@ class ModelRow:
     `forced_choice`: takes a forced tool choice at all; `forced_with_effort`: keeps its reasoning beside one.
     `thinking`: the modes it takes. `sampling`: takes a temperature other than the provider's default;
     `sampling_at_none`: takes one at effort `none`, which is its effort unless told otherwise.
-    `effort_beside_tools`: the efforts it takes in a request with tools. `binds_prefix`: its thinking holds
+    `efforts`: the words it takes, None where that is not known. `effort_beside_tools`: those it takes in a
+    request with tools. `binds_prefix`: its thinking holds
     only after the very prefix it was made after.
     """
 
@@ -33,6 +34,7 @@ class ModelRow:
     thinking: frozenset[ThinkingKind] = THINKING_KINDS
     sampling: bool = True
     sampling_at_none: bool = False
+    efforts: tuple[str, ...] | None = None
     effort_beside_tools: EffortBesideTools = "any"
     binds_prefix: bool = False
 
@@ -52,56 +54,60 @@ def _rows(*prefixes: str, like: ModelRow) -> tuple[ModelRow, ...]:
 _ADAPTIVE: Final[frozenset[ThinkingKind]] = frozenset({"adaptive"})
 _BUDGET: Final[frozenset[ThinkingKind]] = frozenset({"budget"})
 
-# Wire facts A2 (forcing), A4 (thinking modes) and C1.9 (prefix binding).
+_UP_TO_HIGH: Final = ("low", "medium", "high")
+_UP_TO_MAX: Final = (*_UP_TO_HIGH, "xhigh", "max")
+_MODERN: Final = ModelRow("", thinking=_ADAPTIVE, efforts=_UP_TO_MAX)
+
+# Wire facts A2 (forcing), A4 (thinking modes and efforts) and C1.9 (prefix binding).
 CLAUDE: Final[tuple[ModelRow, ...]] = (
     *_rows(
-        *(
-            "claude-3-7",
-            "claude-opus-4-2025",
-            "claude-opus-4-0",
-            "claude-opus-4-1",
-            "claude-sonnet-4-2025",
-            "claude-sonnet-4-0",
-        ),
-        *("claude-opus-4-5", "claude-sonnet-4-5", "claude-haiku-4-5"),
-        like=ModelRow("", thinking=_BUDGET),
+        *("claude-3-7", "claude-opus-4-2025", "claude-opus-4-0", "claude-opus-4-1"),
+        *("claude-sonnet-4-2025", "claude-sonnet-4-0", "claude-sonnet-4-5", "claude-haiku-4-5"),
+        like=ModelRow("", thinking=_BUDGET, efforts=()),
     ),
+    ModelRow("claude-opus-4-5", thinking=_BUDGET, efforts=_UP_TO_HIGH),
+    *_rows("claude-opus-4-6", "claude-sonnet-4-6", like=ModelRow("", efforts=(*_UP_TO_HIGH, "max"))),
     *_rows(
         *("claude-opus-4-7", "claude-opus-4-8"),
         *("claude-opus-5", "claude-sonnet-5", "claude-haiku-5", "claude-fable-5", "claude-mythos-5"),
-        like=ModelRow("", thinking=_ADAPTIVE),
+        like=_MODERN,
     ),
     *_rows(
         *("claude-sonnet-5-5", "claude-haiku-5-5", "claude-fable-5-2", "claude-mythos-5-2"),
-        like=ModelRow("", thinking=_ADAPTIVE, binds_prefix=True),
+        like=replace(_MODERN, binds_prefix=True),
     ),
     *_rows(
         *("claude-opus-5-5", "claude-fable-5-1", "claude-mythos-5-1"),
-        like=ModelRow("", forced_choice=False, thinking=_ADAPTIVE, binds_prefix=True),
+        like=replace(_MODERN, forced_choice=False, binds_prefix=True),
     ),
 )
 
 # Wire facts A5: reasoning models and their temperature. Some do not reason unless told to and then take one, as
 # recorded traffic shows. Models whose name says chat do not reason.
+_UP_TO_XHIGH: Final = ("none", *_UP_TO_HIGH, "xhigh")
+_IDLE: Final = ModelRow("", sampling=False, sampling_at_none=True, efforts=_UP_TO_XHIGH)
 GPT: Final[tuple[ModelRow, ...]] = (
-    *_rows("o1", "o3", "o4", "gpt-5", like=ModelRow("", sampling=False)),
-    *_rows(
-        *("gpt-5.1", "gpt-5.2", "gpt-5.4-mini", "gpt-5.4-nano"),
-        like=ModelRow("", sampling=False, sampling_at_none=True),
-    ),
+    *_rows("gpt-4o", "gpt-4.1", like=ModelRow("", efforts=())),
+    *_rows("o1", "o3", "o4", like=ModelRow("", sampling=False, efforts=_UP_TO_HIGH)),
+    ModelRow("gpt-5", sampling=False),
+    *_rows("gpt-5-mini", "gpt-5-nano", "gpt-5-2025", like=ModelRow("", sampling=False, efforts=("minimal", *_UP_TO_HIGH))),
+    ModelRow("gpt-5-pro", sampling=False, efforts=("high",)),
+    ModelRow("gpt-5.1", sampling=False, sampling_at_none=True, efforts=("none", *_UP_TO_HIGH)),
+    *_rows("gpt-5.2", "gpt-5.4-mini", "gpt-5.4-nano", like=_IDLE),
+    *_rows("gpt-5.4", "gpt-5.5", like=ModelRow("", sampling=False, efforts=_UP_TO_XHIGH)),
+    ModelRow("gpt-5.6", sampling=False, efforts=(*_UP_TO_XHIGH, "max")),
     *_rows("gpt-5-chat", "gpt-5.1-chat", "gpt-5.2-chat", like=ModelRow("")),
 )
 
 
 def _beside_tools(row: ModelRow) -> ModelRow:
     """Wire facts A2: function tools and effort on Chat Completions."""
-    return replace(row, effort_beside_tools="unset_or_none") if row.prefix.startswith("gpt-5.4") else row
+    if row.prefix.startswith("gpt-5.4"):
+        return replace(row, effort_beside_tools="unset_or_none")
+    return replace(row, effort_beside_tools="none") if row.prefix in ("gpt-5.5", "gpt-5.6") else row
 
 
-GPT_CHAT: Final[tuple[ModelRow, ...]] = (
-    *map(_beside_tools, (*GPT, ModelRow("gpt-5.4", sampling=False))),
-    *_rows("gpt-5.5", "gpt-5.6", like=ModelRow("", sampling=False, effort_beside_tools="none")),
-)
+GPT_CHAT: Final[tuple[ModelRow, ...]] = tuple(map(_beside_tools, GPT))
 
 # Wire facts A2: this relay drops the reasoning of Anthropic's models when a tool is forced. What it makes of a
 # temperature at effort none is not assumed (spec section 9).

@@ -23,6 +23,7 @@ from geode.domain.turns import AssistantTurn, ToolResultsTurn, Turn, UserTurn, v
 AdjustmentKind: TypeAlias = Literal["text_only", "media_left_out", "thinking_dropped"]
 # What every provider takes to be the temperature when none is given.
 _DEFAULT_TEMPERATURE: Final = 1.0
+_MOST_TEMPERATURE: Final = 2.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,7 +75,7 @@ def negotiate(adapter: str, request: AdapterCallRequest, able: Capabilities) -> 
 
 def _problems(request: AdapterCallRequest, target: _Target) -> Iterator[str]:
     """Everything that speaks against sending it, the weightiest first; those of the model begin with its name."""
-    for about in (_of_choice, _of_tools, _of_settings, _of_thinking, _of_media):
+    for about in (_of_choice, _of_tools, _of_settings, _of_thinking, _of_turns):
         yield from about(request, target)
 
 
@@ -109,10 +110,14 @@ def _of_settings(request: AdapterCallRequest, target: _Target) -> Iterator[str]:
     if temperature is not None and not able.temperature:
         yield f"model {model} takes no temperature; leave it out"
     free = row.sampling or (row.sampling_at_none and effort in (None, "none"))
+    if temperature is not None and not 0 <= temperature <= _MOST_TEMPERATURE:
+        yield f"model {model} takes a temperature from 0 to {_MOST_TEMPERATURE:g}, not {temperature:g}"
     if temperature not in (None, _DEFAULT_TEMPERATURE) and not free:
         yield f"model {model} takes no temperature but its default; leave it out"
-    if effort is not None and not able.effort:
+    if effort is not None and (not able.effort or row.efforts == ()):
         yield f"model {model} takes no effort; leave it out"
+    elif effort is not None and row.efforts is not None and effort not in row.efforts:
+        yield f'model {model} takes no effort "{effort}"; it takes {", ".join(row.efforts)}'
     taken = {"any": True, "unset_or_none": effort in (None, "none"), "none": effort == "none"}
     if request.tools and not taken[row.effort_beside_tools]:
         unset = "leave it out, or " if row.effort_beside_tools == "unset_or_none" else ""
@@ -156,6 +161,7 @@ def _goes_on_without_thinking(request: AdapterCallRequest, owner: Owner) -> bool
 
 
 def _says(turn: Turn, owner: Owner) -> bool:
+    """Whether anything of the turn goes out."""
     match turn:
         case UserTurn():
             return bool(visible(turn.items, turn.hints))
@@ -179,7 +185,9 @@ def _goes_out(turn: AssistantTurn, owner: Owner) -> Iterator[ReplyItem]:
                 yield item
 
 
-def _of_media(request: AdapterCallRequest, target: _Target) -> Iterator[str]:
+def _of_turns(request: AdapterCallRequest, target: _Target) -> Iterator[str]:
+    if not any(_says(turn, target.owner) for turn in request.turns):
+        yield "the conversation says nothing that could be answered; give it a user's turn with text"
     for place, turn in enumerate(request.turns):
         for part in turn.items if isinstance(turn, UserTurn) else ():
             if not _carried(part, target.able):

@@ -117,14 +117,19 @@ PREFIXES: Final[Sequence[tuple[str, str]]] = (
 
 
 def resolve(model: str, providers: Sequence[Provider] = ()) -> Result[Route, str]:
-    """The route of `model`: one of the given providers by its name, else by the table of prefixes; or why there is none."""
+    """The route of `model`: one of the given providers by its name, else by the table of prefixes; or why there is none.
+
+    A given provider with the name of one that ships takes its place.
+    """
     name, _, rest = model.partition("/")
     for provider in providers:
         if rest and provider.name == name:
             return Success(Route(provider, rest))
+    own = {provider.name: provider for provider in reversed(providers)}
     for prefix, shipped in PREFIXES:
         if model.startswith(prefix):
-            return Success(Route(SHIPPED[shipped], model.removeprefix(prefix) if prefix.endswith("/") else model))
+            served = own.get(shipped, SHIPPED[shipped])
+            return Success(Route(served, model.removeprefix(prefix) if prefix.endswith("/") else model))
     known = [f"{provider.name}/…" for provider in providers] + [f"{prefix}…" for prefix, _ in PREFIXES]
     close = closest(name, [provider.name for provider in providers])
     hint = f"; did you mean {close[0]}/{rest or '…'}?" if close else ""

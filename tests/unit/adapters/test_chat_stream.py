@@ -348,3 +348,31 @@ def test_a_custom_call_keeps_its_name_and_its_text() -> None:
 def test_content_that_is_an_object_is_its_json() -> None:
     whole = {"choices": [{"finish_reason": "stop", "message": {"content": {"city": "Zürich", "n": 1}}}]}
     assert json.loads(decode(WIRE, whole).unwrap().text) == {"city": "Zürich", "n": 1}
+
+
+def test_a_call_in_both_forms_is_one_call() -> None:
+    both = {"function_call": {"name": "f", "arguments": "{}"}, "tool_calls": [part(0, "x", "f", "{}")]}
+    whole = {"choices": [{"finish_reason": "tool_calls", "message": both}]}
+    for reply in (decode(WIRE, whole).unwrap(), feed(WIRE, [delta(**both), *end()]).reply):
+        assert [(call.id, call.name) for call in reply.calls] == [("x", "f")]
+
+
+def test_an_index_that_is_written_as_text_is_its_number() -> None:
+    fragments = [
+        part("0", "a", "w", '{"c"'),
+        part("1", "b", "w", '{"c"'),
+        part("0", arguments=":1}"),
+        part("1", arguments=":2}"),
+    ]
+    assert feed(WIRE, [*map(calls, fragments), *end()]).calls == TWO
+
+
+def test_usage_in_the_place_where_groq_has_it() -> None:
+    last = {"choices": [{"index": 0, "delta": {}, "finish_reason": "stop"}], "x_groq": {"usage": USAGE}}
+    usage = feed(WIRE, [delta(content="hi"), last, END_MARK]).reply.usage
+    assert (usage.input_tokens, usage.output_tokens) == (10, 42)
+
+
+def test_of_several_choices_the_first_by_its_index_is_read() -> None:
+    choices = [{"index": at, "finish_reason": "stop", "message": {"content": f"choice {at}"}} for at in (1, 0)]
+    assert decode(WIRE, {"choices": choices}).unwrap().text == "choice 0"

@@ -276,3 +276,27 @@ def test_what_was_shown_is_not_lost_in_an_item_that_says_nothing() -> None:
     fed = feed(WIRE, [*events, final({**TEXT, "content": []}, {**FIRST, "arguments": ""})])
 
     assert (fed.reply.text, fed.calls) == ("Two files.", CALLS[:1])
+
+
+@pytest.mark.parametrize(
+    "event",
+    [
+        {"type": "response.output_text.done", "output_index": 0, "item_id": "m", "content_index": 0, "text": "A"},
+        {"type": "response.content_part.done", "output_index": 0, "item_id": "m", "part": {"type": "output_text", "text": "A"}},
+    ],
+    ids=["text", "part"],
+)
+def test_a_text_that_comes_whole_and_without_deltas_is_said_and_shown(event: Event) -> None:
+    fed = feed(WIRE, [CREATED, added(0, {"type": "message", "id": "m", "content": []}), event, final()])
+    assert (fed.reply.text, fed.shown[0]) == ("A", "A")
+
+
+def test_the_whole_text_of_a_part_wins_over_its_deltas_and_is_shown_once() -> None:
+    whole = {"type": "response.output_text.done", "output_index": 0, "item_id": "m", "text": "AB"}
+    fed = feed(WIRE, [CREATED, *said(0, "m", "A", "B"), whole, final()])
+    assert (fed.reply.text, fed.shown[0]) == ("AB", "AB")
+
+
+def test_parts_of_a_message_stand_in_their_order() -> None:
+    pieces = [{**event, "content_index": at} for at, event in zip((1, 0, 1), said(0, "m", "c", "ab", "d"), strict=True)]
+    assert feed(WIRE, [CREATED, *pieces, final()]).reply.text == "abcd"

@@ -2,13 +2,31 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from decimal import Decimal
+from typing import Any
 
 import pytest
 
-from geode.domain.content import ResultKind, Text, ToolResult, ToolUseBlock, flagged, result
+from geode.domain.content import (
+    Document,
+    DocumentUrl,
+    Image,
+    ImageUrl,
+    ResultKind,
+    Text,
+    ToolResult,
+    ToolUseBlock,
+    flagged,
+    result,
+)
+from geode.domain.errors import Misuse
 from geode.domain.reply import Stop, Usage
 from tests.unit.domain.builders import call, image, reply
+
+
+def untyped(value: object) -> Any:
+    return value
 
 
 def test_lone_surrogates_are_replaced_on_entry() -> None:
@@ -94,3 +112,20 @@ def test_a_cost_that_nobody_stated_stays_unknown() -> None:
     assert (Usage(1, 1) + Usage(1, 1)).cost_usd is None
     assert (Usage(1, 1, Decimal("0.5")) + Usage(1, 1)).cost_usd == Decimal("0.5")
     assert (Usage(1, 1) + Usage(1, 1, Decimal("0.5"))).cost_usd == Decimal("0.5")
+
+
+@pytest.mark.parametrize(
+    ("make", "id"),
+    [
+        (lambda: Image("image/png", untyped("text")), "media-data"),
+        (lambda: Image(untyped("image/bmp"), b"x"), "media-type"),
+        (lambda: Document("text/plain", untyped("text")), "media-data"),
+        (lambda: Document(untyped("text/html"), b"x"), "media-type"),
+        (lambda: ImageUrl("file:///etc/passwd"), "media-url"),
+        (lambda: DocumentUrl(untyped(3)), "media-url"),
+    ],
+)
+def test_media_that_are_none_are_refused_where_they_are_made(make: Callable[[], object], id: str) -> None:
+    with pytest.raises(Misuse) as caught:
+        make()
+    assert caught.value.id == id

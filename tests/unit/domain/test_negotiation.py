@@ -273,3 +273,42 @@ def test_what_a_tool_shows_is_sent_or_told_in_words(kind: MediaKind, part: Media
         assert told.media == ()
         assert [one.kind for one in sent.adjustments] == ["media_left_out"]
     assert talk.turns[2] == ToolResultsTurn((given,)), "what is stored stays as it is"
+
+
+# ---- efforts, ranges, and what says nothing ----------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("able", "model", "taken", "refused"),
+    [
+        (MESSAGES, "claude-sonnet-4-5", [], ["low", "max"]),
+        (MESSAGES, "claude-opus-4-5", ["low", "high"], ["xhigh", "max"]),
+        (MESSAGES, "claude-opus-4-6", ["max"], ["xhigh", "none"]),
+        (MESSAGES, "claude-haiku-5-5", ["xhigh", "max"], ["none"]),
+        (RESPONSES, "gpt-4o-mini", [], ["none", "low"]),
+        (RESPONSES, "o3-mini", ["low"], ["none", "minimal", "xhigh"]),
+        (RESPONSES, "gpt-5-mini", ["minimal"], ["none", "xhigh"]),
+        (RESPONSES, "gpt-5.2", ["none", "xhigh"], ["minimal", "max"]),
+        (RESPONSES, "gpt-5.6", ["max"], ["minimal"]),
+        (RESPONSES, "unheard-of", ["none", "max", "anything"], []),
+    ],
+)
+def test_an_effort_that_is_known_not_to_be_taken_is_refused(
+    able: Capabilities, model: str, taken: list[str], refused: list[str]
+) -> None:
+    """Spec section 9: never raised, lowered or dropped."""
+    assert [effort for effort in taken if asked(model, able, effort=effort)] == []
+    assert [effort for effort in refused if not asked(model, able, effort=effort)] == []
+
+
+@pytest.mark.parametrize("temperature", [-0.1, 2.1, 5.0])
+def test_a_temperature_beyond_all_scales_is_refused(temperature: float) -> None:
+    why = asked("gpt-4o", CHAT, temperature=temperature)
+    assert why == f"p: model gpt-4o takes a temperature from 0 to 2, not {temperature:g}"
+
+
+def test_a_conversation_that_says_nothing_does_not_leave() -> None:
+    foreign = AssistantTurn((Opaque(Owner("q", "m"), "thinking", "{}"),), Owner("q", "m"))
+    for turns in ((), (UserTurn((Text(" "),)),), (UserTurn(()), foreign)):
+        given = replace(request(), conversation=Conversation(turns))
+        assert refused(given, CAN_ALL).startswith("the conversation says nothing that could be answered")

@@ -72,3 +72,10 @@ def test_shipped_providers_are_reached_by_their_prefix(name: str) -> None:
         "glm-payg": "glm-4.7",
     }
     assert resolve(models[name]).unwrap().provider is SHIPPED[name]
+
+
+def test_a_provider_of_your_own_takes_the_place_of_the_shipped_one_of_its_name() -> None:
+    """For model ids without its name too: whoever says where a provider is, is asked there."""
+    own = Provider("anthropic-payg", "messages", "http://127.0.0.1:1", None)
+    route = resolve("claude-sonnet-4-5", (own,)).unwrap()
+    assert (route.provider, route.model) == (own, "claude-sonnet-4-5")

@@ -81,7 +81,9 @@ class ChatStream:
             message["tool_calls"] = [
                 {"id": call.id, "function": {"name": call.name, "arguments": "".join(call.pieces)}} for call in self._calls
             ]
-        return {**self._top, "choices": [{"message": message, "finish_reason": self._finish}]}
+        # Groq's place for it.
+        usage = self._top.get("usage") or mapping(self._top.get("x_groq")).get("usage")
+        return {**self._top, "usage": usage, "choices": [{"message": message, "finish_reason": self._finish}]}
 
     def _break(self, error: object) -> None:
         self._top, self.complete, self.over = {"error": error}, True, True
@@ -100,7 +102,7 @@ class ChatStream:
             self._reason(detail)
         fragments = objects(delta.get("tool_calls"))
         legacy = mapping(delta.get("function_call"))
-        if any(legacy.values()):
+        if any(legacy.values()) and not fragments:
             fragments = [{"index": 0, "function": legacy}]
         for fragment in fragments:
             yield from self._fragment(fragment)
@@ -130,7 +132,7 @@ class ChatStream:
     def _fragment(self, fragment: Mapping[str, Any]) -> Iterator[Delta]:
         function = mapping(fragment.get("function")) or mapping(fragment.get("custom"))
         id, name = string(fragment.get("id")), string(function.get("name"))
-        index = fragment.get("index") if isinstance(fragment.get("index"), int) else None
+        index = _index(fragment.get("index"))
         call = self._open(index, id, name)
         call.id, call.name = call.id or id, call.name or name
         for known in {"", call.id}:
@@ -150,6 +152,13 @@ class ChatStream:
                 return last
         self._calls.append(_Call(len(self._calls), index))
         return self._calls[-1]
+
+
+def _index(value: object) -> int | None:
+    """Servers were seen that write it as text."""
+    if isinstance(value, str) and value.isascii() and value.isdigit() and len(value) < 9:
+        return int(value)
+    return value if isinstance(value, int) else None
 
 
 def _detail(first: Mapping[str, Any], pieces: list[str]) -> Mapping[str, Any]:

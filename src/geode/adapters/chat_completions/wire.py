@@ -66,7 +66,7 @@ class ChatWire:
 
     def decode(self, body: Body, owner: Owner) -> Result[AdapterCallResult, CallFailure]:
         """The neutral reply in a completion object; a failure for anything else."""
-        choices = objects(body.json.get("choices"))
+        choices = sorted(objects(body.json.get("choices")), key=lambda choice: number(choice.get("index")))
         if not choices:
             return Failure(CallFailure(200, "response", "the reply has no choices", request_id=body.request_id))
         word = string(choices[0].get("finish_reason"))
@@ -243,9 +243,9 @@ def _items(message: Mapping[str, Any], owner: Owner, dialect: Dialect) -> Iterat
         function = mapping(call.get("function")) or custom or call
         arguments = custom.get("input") if function is custom else function.get("arguments")
         yield tool_use(string(call.get("id")), string(function.get("name")), arguments)
-    # The old form of a single call; servers that write every field write it empty.
+    # The old form of a single call; servers that write every field write it empty, or write one call in both forms.
     legacy = mapping(message.get("function_call"))
-    if name := string(legacy.get("name")):
+    if (name := string(legacy.get("name"))) and not objects(message.get("tool_calls")):
         yield tool_use("", name, legacy.get("arguments"))
 
 

@@ -47,6 +47,6 @@ def number(value: object) -> int:
 
 def amount(value: object) -> Decimal | None:
     """An amount of money, or None."""
-    if not isinstance(value, int | float) or isinstance(value, bool) or not abs(value) < _MOST:
+    if not isinstance(value, int | float) or isinstance(value, bool) or not 0 <= value < _MOST:
         return None
     return Decimal(str(value))

@@ -22,14 +22,15 @@ Fields: TypeAlias = Mapping[str, Any]
 class StreamedItem:
     """An item as its events tell it: the fields of the latest, and the pieces of its deltas.
 
-    `index` is its `output_index`, which servers may leave out or give to several items.
+    `index` is its `output_index`, which servers may leave out or give to several items. Texts are told apart
+    by the place of their part and by its field.
     """
 
     index: int | None
     fields: Fields = field(default_factory=dict[str, Any])
     done: bool = False
     arguments: list[str] = field(default_factory=list[str])
-    texts: dict[str, list[str]] = field(default_factory=dict[str, list[str]])
+    texts: dict[tuple[int, str], list[str]] = field(default_factory=dict[tuple[int, str], list[str]])
 
     def is_same(self, fields: Fields) -> bool:
         """Whether `fields` are a later state of this item."""
@@ -46,8 +47,10 @@ class StreamedItem:
         says = _SAYS.get(str(self.fields.get("type")))
         if says is None or self.fields.get(says):
             return self.fields
-        told = "".join(self.arguments) if says == "arguments" else [_part(name, text) for name, text in self.texts.items()]
-        return {**self.fields, says: told}
+        if says == "arguments":
+            return {**self.fields, says: "".join(self.arguments)}
+        parts = sorted(self.texts.items(), key=lambda one: one[0][0])
+        return {**self.fields, says: [_part(name, pieces) for (_, name), pieces in parts]}
 
 
 class StreamedItems:

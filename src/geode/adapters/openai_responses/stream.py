@@ -18,6 +18,9 @@ _THINKING: Final = frozenset({"response.reasoning_summary_text.delta", "response
 _ARGUMENTS: Final = "response.function_call_arguments.delta"
 # The field of a message's part that a delta of this type adds to.
 _TEXT: Final = {"response.output_text.delta": "text", "response.refusal.delta": "refusal"}
+_PARTS: Final = {"output_text": "text", "refusal": "refusal"}
+# Where the final value of such a field stands, which may come without any delta.
+_FINAL_TEXT: Final = {"response.output_text.done": "text", "response.refusal.done": "refusal"}
 
 
 class ResponseStream:
@@ -38,6 +41,12 @@ class ResponseStream:
                 self._items.keep(_index(event), mapping(event.get("item")), done=True)
             case "response.function_call_arguments.done" if isinstance(event.get("arguments"), str | dict | list):
                 self._grown(event, CALL)[1].arguments = [argument_text(event["arguments"])]
+            case kind if kind in _FINAL_TEXT:
+                yield from self._final(event, _FINAL_TEXT[kind], event.get(_FINAL_TEXT[kind]))
+            case "response.content_part.done":
+                part = mapping(event.get("part"))
+                if name := _PARTS.get(string(part.get("type"))):
+                    yield from self._final(event, name, part.get(name))
             case kind if kind in _TERMINAL:
                 self._response, self.complete = mapping(event.get("response")), True
             case _ if error := reported_error(event):
@@ -67,9 +76,19 @@ class ResponseStream:
                 yield CallPart(place, string(item.fields.get("name")), piece)
         elif kind in _TEXT:
             place, item = self._grown(event, MESSAGE)
-            item.texts.setdefault(_TEXT[kind], []).append(piece)
+            item.texts.setdefault((number(event.get("content_index")), _TEXT[kind]), []).append(piece)
             if piece:
                 yield TextPart(place, piece)
+
+    def _final(self, event: Mapping[str, Any], field: str, value: object) -> Iterator[Delta]:
+        """The whole text of a part; it is shown if nothing of it was."""
+        if not (text := string(value)):
+            return
+        place, item = self._grown(event, MESSAGE)
+        shown = item.texts.get((number(event.get("content_index")), field))
+        item.texts[(number(event.get("content_index")), field)] = [text]
+        if not shown:
+            yield TextPart(place, text)
 
     def _grown(self, event: Mapping[str, Any], kind: str) -> tuple[int, StreamedItem]:
         return self._items.grown(_index(event), kind, event.get("item_id"))

@@ -106,7 +106,9 @@ def check(
     return tuple(found)
 
 
-def verdict(protocol: Protocol, request: Any, dialect: Dialect | None = None) -> tuple[Violation, ...]:
+def verdict(
+    protocol: Protocol, request: Any, dialect: Dialect | None = None, *, version: str | None = None
+) -> tuple[Violation, ...]:
     """What `check` finds, and where a server would find nothing, the breaches of geode's own `laws`.
 
     A server pairs by id and cannot see that two results of a round changed places, or that something
@@ -114,7 +116,7 @@ def verdict(protocol: Protocol, request: Any, dialect: Dialect | None = None) ->
     they too tell a broken history from a whole one; pairing is left to the few servers that were
     recorded to be easy with it.
     """
-    found = check(protocol, request, dialect)
+    found = check(protocol, request, dialect, version=version)
     if found or not isinstance(request, dict):
         return found
     easy = model_of(request).partial_answers

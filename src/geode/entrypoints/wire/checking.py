@@ -4,17 +4,18 @@ from __future__ import annotations
 
 from typing import Any
 
-from geode.entrypoints.emulator.rules import check
+from geode.entrypoints.emulator.rules import verdict
 from geode.entrypoints.wire.exchange import Exchange
 
 
 def checked(exchange: Exchange) -> dict[str, Any]:
     """Whether the server takes the request, the status that it answers, and every breach. BadLine without a request.
 
+    Where the server would not notice that a history is out of step, geode's own laws do (`verdict`).
     `anthropic-version` is read from `request_headers` or `headers`; where it is not told it is not judged.
     """
     version = exchange.header("anthropic-version")
-    found = check(exchange.protocol, exchange.field("request"), exchange.dialect, version=version)
+    found = verdict(exchange.protocol, exchange.field("request"), exchange.dialect, version=version)
     return {
         "id": exchange.id,
         "accepted": not found,
