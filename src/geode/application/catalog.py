@@ -28,7 +28,7 @@ class Catalog:
     @staticmethod
     def of(tools: Sequence[Tool], validator: SchemaValidator) -> Catalog:
         """The catalogue of `tools`, whose names are distinct."""
-        facts = {tool.spec.name: ToolFacts(tool.tier, schema_digest(tool.spec), tool.timeout_seconds) for tool in tools}
+        facts = {tool.spec.name: _facts(tool) for tool in tools}
         return Catalog({tool.spec.name: tool for tool in tools}, validator, tuple(tool.spec for tool in tools), facts)
 
     def check(self, call: ToolUseBlock) -> Verdict:
@@ -47,6 +47,19 @@ class Catalog:
         if name not in self._checks:
             self._checks[name] = self.validator.compile(tool.spec.input_schema)
         return self._checks[name]
+
+
+def _facts(tool: Tool) -> ToolFacts:
+    return ToolFacts(
+        tool.tier,
+        schema_digest(tool.spec),
+        tool.timeout_seconds,
+        tool.alternative,
+        tool.fallback,
+        tool.max_calls,
+        tool.poller,
+        tool.idempotent,
+    )
 
 
 def said_of_denied(tools: Mapping[str, ToolFacts], grants: Sequence[Grant]) -> str:

@@ -54,7 +54,8 @@ class Tool:
     """A tool bound to its handler.
 
     `invoke` gets arguments that fit the schema. `blocking` says that it may block its thread: it then
-    runs in a thread of geode's own. `place` is where it was written, for messages.
+    runs in a thread of geode's own. `place` is where it was written, for messages. The rest is explained
+    at `ToolFacts`.
     """
 
     spec: ToolSpec
@@ -63,3 +64,8 @@ class Tool:
     blocking: bool = False
     timeout_seconds: float | None = None
     place: str = ""
+    alternative: str | None = None
+    fallback: str | None = None
+    max_calls: int | None = None
+    poller: bool = False
+    idempotent: bool = False

@@ -87,6 +87,11 @@ def test_how_values_are_written() -> None:
         "tier": "mcp_trusted",
         "schema_digest": "d",
         "timeout_seconds": None,
+        "alternative": None,
+        "fallback": None,
+        "max_calls": None,
+        "poller": False,
+        "idempotent": False,
     }
     assert written(UserTurn((Text("a"),))) == {"$": "UserTurn", "items": [{"$": "Text", "text": "a"}], "hints": []}
 
@@ -164,7 +169,17 @@ def text(**changed: Any) -> dict[str, Any]:
 
 
 TURN = {"$": "UserTurn", "items": [], "hints": []}
-FACTS = {"$": "ToolFacts", "tier": "safe", "schema_digest": "d", "timeout_seconds": None}
+FACTS = {
+    "$": "ToolFacts",
+    "tier": "safe",
+    "schema_digest": "d",
+    "timeout_seconds": None,
+    "alternative": None,
+    "fallback": None,
+    "max_calls": None,
+    "poller": False,
+    "idempotent": False,
+}
 RESULT = {"$": "ToolResult", "call_id": "a", "kind": "ok", "content": [], "detail": "", "recoverable": True}
 USAGE = {"$": "Usage", "input_tokens": 1, "output_tokens": 2, "cost_usd": None, "cached_input_tokens": 0, "reasoning_tokens": 0}
 

@@ -14,7 +14,10 @@ from geode.domain.tiers import SafetyTier, TierName, tier_of
 F = TypeVar("F", bound=Callable[..., Any])
 
 _ATTRIBUTE: Final = "__geode_tool__"
-_SETTINGS: Final = ("tier", "name", "description", "timeout_seconds", "blocking", "strict")
+_SETTINGS: Final = (
+    *("tier", "name", "description", "timeout_seconds", "blocking", "strict"),
+    *("alternative", "fallback", "max_calls", "poller", "idempotent"),
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,6 +30,11 @@ class Declaration:
     timeout_seconds: float | None = None
     blocking: bool | None = None
     strict: bool = False
+    alternative: str | None = None
+    fallback: str | None = None
+    max_calls: int | None = None
+    poller: bool = False
+    idempotent: bool = False
 
 
 @overload
@@ -40,6 +48,11 @@ def tool(
     timeout_seconds: float | None = None,
     blocking: bool | None = None,
     strict: bool = False,
+    alternative: str | None = None,
+    fallback: str | None = None,
+    max_calls: int | None = None,
+    poller: bool = False,
+    idempotent: bool = False,
 ) -> Callable[[F], F]: ...
 def tool(
     function: Any = None,
@@ -51,6 +64,11 @@ def tool(
     timeout_seconds: float | None = None,
     blocking: bool | None = None,
     strict: bool = False,
+    alternative: str | None = None,
+    fallback: str | None = None,
+    max_calls: int | None = None,
+    poller: bool = False,
+    idempotent: bool = False,
     **unknown: Any,
 ) -> Any:
     """Declare a function, a method or a class of callable objects as a tool: `@tool` or `@tool(tier="safe")`.
@@ -59,10 +77,28 @@ def tool(
     `name` and `description` replace the function's own. `timeout_seconds` is its deadline, if it is not
     the policy's. `blocking=False` says that a synchronous function never blocks, so that it needs no
     thread. `strict=True` asks the provider to hold the model to the schema: where it has no such mode, or the
-    schema does not fit it, no request leaves. An unknown setting or tier, or a deadline that is none, is Misuse.
+    schema does not fit it, no request leaves.
+
+    `alternative` names a tool with the same parameters that stands in when this one keeps failing,
+    `fallback` a cheaper one; neither may change anything. `max_calls` bounds its executions in a run.
+    `poller=True`: calling it again with the same arguments is no lack of progress. `idempotent=True`: to
+    run the same call twice does no more than to run it once. A setting that is unknown or out of its
+    range is Misuse.
     """
     refuse_unknown("@tool", unknown, _SETTINGS)
-    declaration = Declaration(tier_of(tier), name, description, _deadline(timeout_seconds), blocking, strict)
+    declaration = Declaration(
+        tier_of(tier),
+        name,
+        description,
+        _deadline(timeout_seconds),
+        blocking,
+        strict,
+        _tool_name("alternative", alternative),
+        _tool_name("fallback", fallback),
+        _count("max_calls", max_calls),
+        _flag("poller", poller),
+        _flag("idempotent", idempotent),
+    )
 
     def declare(function: F) -> F:
         # The objects of `staticmethod` and `classmethod` are not what `tools=[…]` will see.
@@ -93,3 +129,22 @@ def _deadline(seconds: object) -> float | None:
     if not isinstance(seconds, int | float) or isinstance(seconds, bool) or not math.isfinite(seconds) or seconds <= 0:
         raise Misuse("tool-timeout", f"timeout_seconds must be a number of seconds above 0, got {seconds!r}")
     return seconds
+
+
+def _tool_name(setting: str, value: object) -> str | None:
+    if value is None or isinstance(value, str):
+        return value
+    shown = getattr(value, "__name__", type(value).__name__)
+    raise Misuse("tool-setting", f'{setting} takes the name of a tool, got {shown}. Write {setting}="{shown}"')
+
+
+def _count(setting: str, value: object) -> int | None:
+    if value is None or (isinstance(value, int) and not isinstance(value, bool) and value >= 1):
+        return value
+    raise Misuse("tool-setting", f"{setting} must be a whole number of 1 or more, got {value!r}")
+
+
+def _flag(setting: str, value: object) -> bool:
+    if not isinstance(value, bool):
+        raise Misuse("tool-setting", f"{setting} is True or False, got {value!r}")
+    return value

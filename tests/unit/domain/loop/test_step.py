@@ -107,7 +107,7 @@ def test_the_next_round_follows_when_every_call_has_its_result() -> None:
     state = finished(replied(begun(), call("a"), at=3.0), "a", at=4.5)
     assert state.pending == CallModel(2, 1, Auto(), None, None, 600.0)
     assert (state.now, state.counters.call_started_at) == (4.5, 4.5)
-    assert state.counters == Counters(1, 1, Usage(10, 5), Usage(10, 5), 0, 0, 0, 4.5)
+    assert state.counters == Counters(1, 1, Usage(10, 5), Usage(10, 5), 0, 0, 0, 4.5, {"read": 1})
 
 
 def test_time_never_goes_back() -> None:
