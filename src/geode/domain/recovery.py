@@ -114,20 +114,22 @@ def concluded(recovery: Recovery) -> ToolResult:
         raise ValueError("nothing was executed")
     if len(recovery.tried) == 1 and last.kind != "failed":
         return last
-    steps = "; ".join(_told(one, shown=number + 1 < len(recovery.tried)) for number, one in enumerate(recovery.tried))
+    executed = [one for one in recovery.tried if one.executed]
+    # The text of the last execution stands in the result already.
+    steps = "; ".join(_told(one, shown=one is not executed[-1]) for one in recovery.tried)
     end = f" {EXHAUSTED}" if last.kind == "failed" else ""
     return replace(last, content=(*last.content, Text(f"What was tried: {steps}.{end}")))
 
 
-def _told(one: Tried, *, shown: bool) -> str:
-    """One step in words. The text of the last execution stands in the result already."""
-    why = f" ({one.text})" if one.text and (shown or not one.executed) else ""
-    return f"{_WORDS[one.step].format(one.tool)}: {one.kind}{why}"
+def _told(one: Tried, *, shown: bool = True) -> str:
+    """One step in words, its text included if that is to be `shown`."""
+    found = one.kind if not shown or not one.text else f"{one.kind} ({one.text.removeprefix(f'{one.kind}: ')})"
+    return f"{_WORDS[one.step].format(one.tool)}: {found}"
 
 
 def noticed(recovery: Recovery, origin: str) -> str:
     """What the operator reads when a step is about to be taken."""
-    past = f"; {_told(recovery.tried[-1], shown=True)}" if recovery.tried else ""
+    past = f"; {_told(recovery.tried[-1])}" if recovery.tried else ""
     return f"{origin} keeps failing{past}; next: {_WORDS[recovery.step].format(recovery.call.name)}"
 
 
@@ -142,5 +144,5 @@ def reason_to_ask(recovery: Recovery | None, name: str, tools: Mapping[str, Tool
 
 
 def _short(text: str) -> str:
-    line = " ".join(text[: 2 * _SHOWN].split())
+    line = " ".join(text[: 2 * _SHOWN].split()).rstrip(".")
     return line if len(line) <= _SHOWN and len(text) <= 2 * _SHOWN else line[:_SHOWN] + "…"

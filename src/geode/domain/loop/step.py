@@ -209,8 +209,8 @@ def _tool_finished(state: State, input: ToolFinished) -> State:
     after = State(state.terms, state.closed, now, pending, open, state.counters, state.grants, state.stopping, state.habits)
     if recovery is not None:
         return _recovered(after, recovery.executed(as_decided(call, round), found))
-    # While others of the stage run, a result lets nothing new start.
-    return after if running else advance(after)
+    # While others of the stage run, a result lets nothing new start, and only the time may end what waits.
+    return after if running and not _time_is_up(after) else advance(after)
 
 
 def _checked(state: State, input: Checked) -> State:
@@ -272,23 +272,26 @@ def advance(state: State) -> State:
         return close(state)
     if state.stopping:
         return replace(state, pending=RunStage(running, ()))
-    remaining = state.remaining_seconds
-    if remaining is not None and remaining <= 0:
+    if _time_is_up(state):
         late = [call for call in state.round.waiting if call.id not in running]
         if late:
             return _settled(state, *(_left_off(state, call, "failed", OUT_OF_TIME) for call in late))
         return replace(state, pending=RunStage(running, ()))
     current = state.pending if isinstance(state.pending, RunStage) else RunStage((), ())
-    stage = next_stage(state.round, state.terms.tools, state.grants, remaining, current)
+    stage = next_stage(state.round, state.terms.tools, state.grants, state.remaining_seconds, current)
     return close(state) if stage is None else replace(state, pending=stage)
 
 
 def _out_of_time(state: State) -> State:
     """Questions are withdrawn and nothing new starts; what runs keeps its own deadline."""
-    remaining = state.remaining_seconds
-    if not isinstance(state.pending, RunStage) or remaining is None or remaining > 0:
+    if not isinstance(state.pending, RunStage) or not _time_is_up(state):
         raise IllegalInput("no stage is pending whose time is up")
     return advance(state)
+
+
+def _time_is_up(state: State) -> bool:
+    remaining = state.remaining_seconds
+    return remaining is not None and remaining <= 0
 
 
 def _running(state: State) -> tuple[str, ...]:

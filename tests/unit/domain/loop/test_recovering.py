@@ -177,8 +177,10 @@ def test_retry_then_alternative_then_fallback_and_then_it_is_exhausted() -> None
     assert last_results(state)[0].call_id == "a"
     assert told(state) == [
         "empty",
-        "What was tried: search once more: failed (search is down); mirror in its place: failed (so is the mirror); "
-        "cache as a fallback: failed. Nothing else is left to try: do without it, or say what keeps you from going on.",
+        (
+            "What was tried: search once more: failed (search is down); mirror in its place: failed (so is the mirror); "
+            "cache as a fallback: failed. Nothing else is left to try: do without it, or say what keeps you from going on."
+        ),
     ]
     assert model_call(state).round == 4
 
@@ -274,8 +276,10 @@ def test_a_stand_in_that_does_not_take_the_arguments_is_passed_over() -> None:
     state = checked(state, verdict=Unknown(()))
     assert told(state) == [
         "down",
-        "What was tried: search once more: failed; mirror in its place: failed (mirror was not run: /q: too long); "
-        f"cache as a fallback: failed (there is no tool named 'cache'.). {EXHAUSTED}",
+        (
+            "What was tried: search once more: failed; mirror in its place: failed (mirror was not run: /q: too long); "
+            f"cache as a fallback: failed (there is no tool named 'cache'). {EXHAUSTED}"
+        ),
     ]
 
 
@@ -344,8 +348,8 @@ def test_a_denied_stand_in_leads_to_the_next_step() -> None:
     state = decided(checked(state), "a", Deny("leave it"))
     assert kinds(state) == {"a": "failed"}
     assert told(state)[1] == (
-        "What was tried: render once more: failed; sketch as a fallback: denied (denied: too dear); "
-        f"render after asking a person: denied (denied: leave it). {EXHAUSTED}"
+        "What was tried: render once more: failed; sketch as a fallback: denied (too dear); "
+        f"render after asking a person: denied (leave it). {EXHAUSTED}"
     )
 
 

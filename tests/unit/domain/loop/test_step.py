@@ -33,7 +33,7 @@ from geode.domain.policy import Policy
 from geode.domain.repair import INTERRUPTED
 from geode.domain.reply import Stop, Usage
 from geode.domain.retry import RetryPolicy
-from geode.domain.turns import Hint, ToolResultsTurn
+from geode.domain.turns import Hint, ToolResultsTurn, UserTurn
 from geode.domain.verdicts import Valid
 from tests.unit.domain.builders import (
     OWNER,
@@ -126,6 +126,31 @@ def test_the_last_two_rounds_of_fifty_must_conclude_and_are_told_once() -> None:
     assert model_call(state).round == 50
     assert expect(ToolResultsTurn, state.closed.turns[-1]).hints == ()
     assert ending(replied(state, "in short")).reason == "max_rounds"
+
+
+def test_where_a_round_closed_without_results_the_hint_is_a_turn_of_its_own() -> None:
+    """After a pause, and after an empty reply: nothing that was sent is changed."""
+    paused = replied(begun(Policy(max_rounds=2)), "Once upon", stop=Stop.PAUSE)
+    assert paused.closed.turns == (user(), assistant("Once upon"), UserTurn((), (HINT,)))
+    assert (model_call(paused).wrap_up, model_call(paused).tool_choice) == ("max_rounds", NoTools())
+    outcome = expect(Exhausted, ending(replied(paused, " a time")))
+    assert (outcome.reason, outcome.text) == ("max_rounds", "Once upon a time")
+    empty = replied(begun(Policy(max_rounds=2)), " ")
+    assert empty.closed.turns == (user(), UserTurn((), (HINT,)))
+    assert expect(Exhausted, ending(replied(empty, "in short"))).text == "in short"
+
+
+def test_a_pause_in_the_last_rounds_is_told_once() -> None:
+    state = rounds_of_reading(begun(Policy(max_rounds=9)), 7)
+    assert state.closed.turns[-1] == results(ok("r6"), hints=(HINT,))
+    paused = replied(state, "so", stop=Stop.PAUSE)
+    assert paused.closed.turns[-1] == assistant("so")
+
+
+def test_a_budget_that_is_used_up_gives_no_hint() -> None:
+    state = replied(begun(Policy(max_rounds=2, max_total_tokens=20)), call("a"))
+    assert expect(Exhausted, ending(finished(state, "a"))).reason == "token_budget"
+    assert finished(state, "a").closed.turns[-1] == results("a")
 
 
 def test_the_hint_comes_after_the_results_of_its_turn() -> None:
