@@ -298,7 +298,9 @@ class Priced(ScriptedModel):
 
 
 async def spending(cost: str | None, most: str) -> tuple[Exhausted, int]:
-    model = Priced(*[says("Hm.") + calls(("grep", {"a": n, "b": n})) for n in range(9)], cost=cost and Decimal(cost))
+    model = Priced(
+        *[says("Hm.") + calls(("grep", {"a": n, "b": n})) for n in range(9)], cost=None if cost is None else Decimal(cost)
+    )
     outcome = await loop_of(model=model, tools=[grep], policy=Policy(max_cost_usd=Decimal(most))).run("go")
     assert isinstance(outcome, Exhausted)
     return outcome, len(model.requests)

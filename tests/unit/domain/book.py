@@ -110,6 +110,7 @@ class Book:
         self.pauses = self.empty = self.calls_under_none = 0
         self.stopping = False
         self.pending: tuple[Any, ...] = ()
+        self.last_call: tuple[Any, ...] = ()
         self.call_model()
 
     def take(self, input: Input, ids: Sequence[str] = ()) -> None:

@@ -65,7 +65,7 @@ ANSWERS: list[Decision] = [
 MOODS: list[list[ResultKind]] = [
     ["ok", "ok", "failed", "outcome_unknown", "interrupted"],
     ["ok", "failed", "failed", "failed", "failed", "denied"],
-    ["failed"] * 12 + ["ok"],
+    ["failed", "failed", "failed", "failed", "failed", "failed", "failed", "failed", "failed", "ok"],
 ]
 # What happens beside the usual, once in a while.
 MOMENTS = [*["on"] * 150, "stop", "interrupt"]

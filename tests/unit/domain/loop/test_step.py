@@ -9,7 +9,7 @@ import pytest
 from geode.domain.approval import Approve, Grant, Later
 from geode.domain.budget import WRAP_UP_TEXT
 from geode.domain.choice import Auto, Named, NoTools
-from geode.domain.content import Text, ToolResult
+from geode.domain.content import Opaque, Text, ToolResult
 from geode.domain.conversation import Conversation
 from geode.domain.errors import IllegalInput
 from geode.domain.failures import CallFailure, RetryHint
@@ -138,6 +138,15 @@ def test_where_a_round_closed_without_results_the_hint_is_a_turn_of_its_own() ->
     empty = replied(begun(Policy(max_rounds=2)), " ")
     assert empty.closed.turns == (user(), UserTurn((), (HINT,)))
     assert expect(Exhausted, ending(replied(empty, "in short"))).text == "in short"
+
+
+def test_nothing_comes_between_a_tool_of_the_server_and_its_end() -> None:
+    """A paused turn with such a use in it is refused with anything after it (server tool pairs stay together)."""
+    use = Opaque(OWNER, "server_tool_use", '{"type":"server_tool_use","id":"srvtoolu_1"}')
+    paused = replied(begun(Policy(max_rounds=3)), "so", use, stop=Stop.PAUSE)
+    again = replied(paused, "so", use, stop=Stop.PAUSE)
+    assert again.closed.turns == (user(), assistant("so", use), assistant("so", use))
+    assert model_call(again).wrap_up == "max_rounds"
 
 
 def test_a_pause_in_the_last_rounds_is_told_once() -> None:
