@@ -121,7 +121,7 @@ def concluded(recovery: Recovery) -> ToolResult:
     return replace(last, content=(*last.content, Text(f"What was tried: {steps}.{end}")))
 
 
-def _told(one: Tried, *, shown: bool = True) -> str:
+def _told(one: Tried, *, shown: bool) -> str:
     """One step in words, its text included if that is to be `shown`."""
     found = one.kind if not shown or not one.text else f"{one.kind} ({one.text.removeprefix(f'{one.kind}: ')})"
     return f"{_WORDS[one.step].format(one.tool)}: {found}"
@@ -129,7 +129,7 @@ def _told(one: Tried, *, shown: bool = True) -> str:
 
 def noticed(recovery: Recovery, origin: str) -> str:
     """What the operator reads when a step is about to be taken."""
-    past = f"; {_told(recovery.tried[-1])}" if recovery.tried else ""
+    past = f"; {_told(recovery.tried[-1], shown=True)}" if recovery.tried else ""
     return f"{origin} keeps failing{past}; next: {_WORDS[recovery.step].format(recovery.call.name)}"
 
 
@@ -144,5 +144,6 @@ def reason_to_ask(recovery: Recovery | None, name: str, tools: Mapping[str, Tool
 
 
 def _short(text: str) -> str:
-    line = " ".join(text[: 2 * _SHOWN].split()).rstrip(".")
-    return line if len(line) <= _SHOWN and len(text) <= 2 * _SHOWN else line[:_SHOWN] + "…"
+    """One bounded line that goes into a sentence."""
+    line = " ".join(text.split())
+    return line.rstrip(".") if len(line) <= _SHOWN else line[:_SHOWN] + "…"

@@ -94,6 +94,10 @@ def test_what_neither_failed_nor_succeeded_counts_for_nothing(kind: ResultKind) 
     assert failures({}, ("read", found(kind)[0])) == {}
 
 
+def test_what_is_passed_over_ends_nothing() -> None:
+    assert failures({}, ("read", found("denied")[0]), ("nope", FAILED), ("fetch", FAILED)) == {"fetch": 1}
+
+
 def test_names_that_are_no_tools_are_not_kept() -> None:
     assert failures({}, ("nope", FAILED)) == {}
 
@@ -226,6 +230,7 @@ def test_the_fourth_time_ends_the_run() -> None:
     ended = judged(Habits(2, {}, {KEY: Repeat(FOUR.rounds, 3)}), "failed")
     assert ended.no_progress == "the same call of 'read' came again, after 3 hints"
     assert ended.hints == ()
+    assert ended.habits == Habits(3, {"read": 1}, {KEY: Repeat((), 4)})
 
 
 def test_the_end_is_policy_and_can_be_off() -> None:

@@ -18,7 +18,7 @@ from geode.domain.loop.resuming import taken_up
 from geode.domain.loop.state import State
 from geode.domain.loop.step import step
 from geode.domain.policy import Policy
-from geode.domain.recovery import EXHAUSTED, Recovery, Tried
+from geode.domain.recovery import EXHAUSTED, Recovery, Tried, concluded, noticed
 from geode.domain.rounds import Execution, asked_about, executions
 from geode.domain.tiers import SafetyTier
 from geode.domain.tools import ToolFacts
@@ -150,6 +150,8 @@ def test_an_error_marked_not_recoverable_starts_none() -> None:
 
 def test_every_call_of_such_a_tool_is_recovered_and_no_other() -> None:
     state = replied(failing("search"), call("a", "search"), call("b", "lone"), call("c", "search"))
+    assert list(executions(state))[1] == Execution(call("b", "lone"), 1, 0, 0.0, recovering=False)
+    assert [one.index for one in executions(state)] == [0, 1, 2]
     assert runs(state) == [("a", "search", 1.0), ("b", "lone", 0.0), ("c", "search", 1.0)]
 
 
@@ -261,9 +263,39 @@ def test_a_change_behind_it_waits_for_its_end() -> None:
     assert stage(finished(state, "a")) == (("w",), ())
 
 
-def test_long_texts_are_shortened() -> None:
-    state = finished(recovering(), "a", "failed", "x" * 199 + "\n  y" + "z" * 10_000)
-    assert state.round.recovering["a"].tried == (Tried("retry", "search", "failed", "x" * 199 + " …", executed=True),)
+@pytest.mark.parametrize(
+    ("text", "shown"),
+    [
+        ("down.", "down"),
+        ("see XX.", "see XX"),
+        ("line one\n\n  line two", "line one line two"),
+        ("x" * 200, "x" * 200),
+        ("x" * 201, "x" * 200 + "…"),
+        ("a b" + "\n" * 500 + "c", "a b c"),
+        ("x" * 199 + "\n  y" + "z" * 10_000, "x" * 199 + " …"),
+    ],
+)
+def test_a_text_becomes_one_bounded_line(text: str, shown: str) -> None:
+    state = finished(recovering(), "a", "failed", text)
+    assert state.round.recovering["a"].tried == (Tried("retry", "search", "failed", shown, executed=True),)
+
+
+def test_what_the_operator_is_told_of_each_step() -> None:
+    state = recovering()
+    assert noticed(state.round.recovering["a"], "search") == "search keeps failing; next: search once more"
+    state = finished(state, "a", "failed", "down")
+    assert noticed(state.round.recovering["a"], "search") == (
+        "search keeps failing; search once more: failed (down); next: mirror in its place"
+    )
+    state = checked(state, verdict=Invalid(("/q: bad",)))
+    assert noticed(state.round.recovering["a"], "search") == (
+        "search keeps failing; mirror in its place: failed (mirror was not run: /q: bad); next: cache as a fallback"
+    )
+
+
+def test_what_was_not_executed_has_no_conclusion() -> None:
+    with pytest.raises(ValueError, match=r"^nothing was executed$"):
+        concluded(Recovery("retry", call("a", "lone"), Valid()))
 
 
 # ---- validation --------------------------------------------------------------------------------
@@ -419,6 +451,9 @@ def test_an_answer_may_come_later_in_another_process() -> None:
 # ---- taken up again ----------------------------------------------------------------------------
 
 
+DAMAGED = "the snapshot is damaged: "
+
+
 def put_off() -> State:
     """A stand-in waits for an answer that will come later."""
     state = checked(finished(decided(recovering("render", can_ask=True), "a"), "a", "failed", "down"))
@@ -444,6 +479,13 @@ def test_a_stand_in_that_is_gone_is_passed_over() -> None:
     assert state.round.call("a").name == "render"
 
 
+def test_a_tool_that_changed_before_it_was_tried_again_is_asked_about_and_not_checked() -> None:
+    state = decided(recovering("render", can_ask=True), "a", Later())
+    assert state.pending == Suspend(("a",))
+    again = taken_up(state, OWNER, {**TOOLS, "render": ToolFacts(EXPENSIVE, "new", fallback="sketch")}, 9.0, ["a"])
+    assert (stage(again), check(again)) == (((), ("a",)), ())
+
+
 def test_a_call_whose_own_tool_is_gone_is_answered() -> None:
     tools = {name: facts for name, facts in TOOLS.items() if name != "render"}
     assert told(taken_up(put_off(), OWNER, tools, 9.0, ["a"])) == ["the tool render is no longer there"]
@@ -463,9 +505,9 @@ def test_a_call_whose_own_tool_is_gone_is_answered() -> None:
 def test_a_recovery_that_contradicts_itself_is_refused(broken: Recovery) -> None:
     state = put_off()
     damaged = replace(state, open=replace(state.round, recovering={"a": broken}))
-    with pytest.raises(CodecError, match="the recovery of a call in its open round contradicts itself"):
+    with pytest.raises(CodecError, match=f"^{DAMAGED}the recovery of a call in its open round contradicts itself$"):
         taken_up(damaged, OWNER, TOOLS, 9.0, ["a"])
-    with pytest.raises(CodecError, match="results or answers for calls that are not in it"):
+    with pytest.raises(CodecError, match=f"^{DAMAGED}its open round has results or answers for calls that are not in it$"):
         taken_up(replace(state, open=replace(state.round, recovering={"z": broken})), OWNER, TOOLS, 9.0, ["a"])
 
 
@@ -499,6 +541,34 @@ def test_a_stand_in_has_its_own_limit() -> None:
     assert kinds(state) == {"m": "ok", "a": "ok"}
     state = replied(state, call("n", "mirror"))
     assert told(state) == ["not executed: mirror may run 1 times in a run, and has"]
+
+
+@pytest.mark.parametrize(("limit", "name"), [(1, "cache"), (2, "mirror")])
+def test_executions_of_a_stand_in_count_in_all_rounds(limit: int, name: str) -> None:
+    tools = {**TOOLS, "mirror": ToolFacts(SAFE, "d", max_calls=limit)}
+    state = finished(replied(failing("search", tools=tools), call("m", "mirror")), "m")
+    state = finished(replied(state, call("a", "search")), "a", "failed")
+    assert state.round.call("a").name == name
+
+
+@pytest.mark.parametrize(("limit", "name"), [(1, "cache"), (2, "mirror")])
+def test_executions_of_a_stand_in_count_in_the_same_round(limit: int, name: str) -> None:
+    tools = {**TOOLS, "mirror": ToolFacts(SAFE, "d", max_calls=limit)}
+    state = replied(failing("search", tools=tools), call("m", "mirror"), call("a", "search"))
+    state = finished(finished(state, "m"), "a", "failed")
+    assert state.round.call("a").name == name
+    assert replied(failing("lone"), call("b", "lone")).counters.calls_of == {"lone": 2}
+
+
+def test_a_stand_in_that_never_ran_has_all_of_its_limit() -> None:
+    tools = {**TOOLS, "mirror": ToolFacts(SAFE, "d", max_calls=1)}
+    assert finished(recovering(tools=tools), "a", "failed").round.call("a").name == "mirror"
+
+
+def test_each_tool_has_its_own_count() -> None:
+    state = finished(replied(begun(tools=TOOLS), call("a", "lone")), "a")
+    state = finished(replied(state, call("b", "mirror")), "b")
+    assert state.counters.calls_of == {"lone": 1, "mirror": 1}
 
 
 def test_a_limit_of_a_tool_holds_in_all_rounds_and_within_one() -> None:
