@@ -298,6 +298,16 @@ def test_what_was_not_executed_has_no_conclusion() -> None:
         concluded(Recovery("retry", call("a", "lone"), Valid()))
 
 
+def test_each_step_is_told_apart_from_those_before() -> None:
+    """Whoever performs starts, and asks, once in each step of a call."""
+    state = replied(failing("search"), call("a", "search"), call("b", "lone"))
+    assert (state.round.step_of("a"), state.round.step_of("b")) == (0, 0)
+    state = finished(state, "a", "failed")
+    assert (state.round.step_of("a"), state.round.step_of("b")) == (1, 0)
+    state = checked(state, verdict=Invalid(("/q: bad",)))
+    assert (state.round.step_of("a"), state.round.step_of("b")) == (2, 0)
+
+
 # ---- validation --------------------------------------------------------------------------------
 
 

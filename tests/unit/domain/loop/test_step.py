@@ -226,6 +226,13 @@ def test_a_transient_failure_is_tried_three_times_in_all() -> None:
     assert outcome.conversation.turns == (user(),)
 
 
+def test_a_limit_that_a_failure_ran_into_names_the_failure() -> None:
+    late = expect(Exhausted, ending(failed(begun(Policy(max_seconds=1.0)), failure(503, "busy"), jitter=0.9)))
+    assert (late.reason, late.why) == ("time_budget", "acme-payg: busy")
+    long = expect(Exhausted, ending(failed(begun(), failure(400, "too long", code="context_length_exceeded"))))
+    assert (long.reason, long.why) == ("context_exhausted", "acme-payg: too long")
+
+
 def test_attempts_are_those_of_the_policy() -> None:
     state = failed(begun(Policy(retry=RetryPolicy(attempts=1))), failure(503, "busy"))
     assert expect(Failed, ending(state)).why == "acme-payg: busy"
@@ -500,7 +507,7 @@ def test_what_is_left_of_the_time() -> None:
 def test_time_that_passes_withdraws_questions_and_starts_nothing_new() -> None:
     state = replied(begun(Policy(max_seconds=60.0)), call("a"), call("b", "render"), at=1.0)
     assert stage(state) == (("a",), ("b",))
-    with pytest.raises(IllegalInput, match="time is up"):
+    with pytest.raises(IllegalInput, match=r"^no stage is pending whose time is up$"):
         step(state, TimePassed(59.0))
     late = step(state, TimePassed(60.0))
     assert stage(late) == (("a",), ())
