@@ -82,7 +82,7 @@ async def test_each_session_is_its_own_and_the_runtime_is_one() -> None:
 
 def test_what_is_no_adapter_of_a_port_is_refused_by_name() -> None:
     app = App()
-    with app.geode.journal.override(providers.Object("a file")), pytest.raises(Error, match="Journal"):
+    with app.geode.clock.override(providers.Object("noon")), pytest.raises(Error, match="Clock"):
         app.geode.session()
 
 
