@@ -22,7 +22,7 @@ unexport PYTHONPATH
 unexport PYTHONHOME
 
 .DELETE_ON_ERROR:
-.PHONY: help setup demo test check format-check lint types imports mutate bench fuzz conversations kills peers format lock always
+.PHONY: help setup demo test check format-check lint types imports mutate loop-model bench fuzz conversations kills peers format lock always
 
 help: ## say what can be made
 	@sed -n 's/^\([a-z-]*\):.*## /\1	/p' $(firstword $(MAKEFILE_LIST)) | expand -t 10
@@ -54,6 +54,9 @@ imports: $(INSTALLED)
 mutate: $(INSTALLED) ## change the domain in small ways and see whether its tests notice
 	@HYPOTHESIS_PROFILE=ci $(BIN)/mutmut run $(ARGS)
 	@$(BIN)/mutmut results
+
+loop-model: $(INSTALLED) ## N random runs on which the loop and a naive model of its rules agree; goes on where it was interrupted
+	@$(BIN)/python -m tests.unit.domain.loop_model -n $(or $(N),10000) $(ARGS)
 
 bench: $(INSTALLED) ## measure geode
 	@$(BIN)/python bench/run.py $(ARGS)

@@ -66,6 +66,15 @@ PLAYED: dict[str, tuple[Script, str]] = {
     ),
     "quickstart: System text, effort, temperature": ((says("Flint"),), "Flint\n"),
     "quickstart: Limits": ((says("1, 2, 3"),), "1, 2, 3\n"),
+    "quickstart: A tool that keeps failing": (
+        (*[calls(("search", {"query": word})) for word in ("a", "b", "geode")], says("One.")),
+        (
+            "failed | the archive does not answer\n"
+            "failed | the archive does not answer\n"
+            "ok | geode #1 | What was tried: search once more: failed (the archive does not answer); "
+            "mirror in its place: failed (the copy is being made); cached as a fallback: ok.\n"
+        ),
+    ),
     "quickstart: Keep a conversation": ((says("Hello."), says("Ada.")), "()\nAda.\n"),
     "quickstart: Store and continue": (
         (says("Hello."), says("Ada.")),

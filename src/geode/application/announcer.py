@@ -39,6 +39,7 @@ class Announcer:
         self._seq = 0
         self._round, self._attempt = round, 0
         self._ends_told = set(told)
+        self._took: dict[str, float] = {}
         self._telling: set[asyncio.Task[None]] = set()
         self._runner = asyncio.current_task()
         self._asked_before = 0 if self._runner is None else self._runner.cancelling()
@@ -63,6 +64,14 @@ class Announcer:
             return False
         self._ends_told.add(call_id)
         return True
+
+    def took(self, call_id: str, seconds: float) -> None:
+        """One execution of this call took so long."""
+        self._took[call_id] = self._took.get(call_id, 0.0) + seconds
+
+    def seconds_of(self, call_id: str) -> float:
+        """How long the executions of this call took, together."""
+        return self._took.get(call_id, 0.0)
 
     def soon(self, telling: Coroutine[Any, Any, None]) -> None:
         """Have it told beside what runs."""

@@ -50,8 +50,17 @@ class Catalog:
 
 
 def _facts(tool: Tool) -> ToolFacts:
-    digest = schema_digest(tool.spec)
-    return ToolFacts(tool.tier, digest, tool.timeout_seconds, tool.idempotent, tool.reconcile is not None)
+    return ToolFacts(
+        tool.tier,
+        schema_digest(tool.spec),
+        timeout_seconds=tool.timeout_seconds,
+        alternative=tool.alternative,
+        fallback=tool.fallback,
+        max_calls=tool.max_calls,
+        poller=tool.poller,
+        idempotent=tool.idempotent,
+        reconciles=tool.reconcile is not None,
+    )
 
 
 def said_of_denied(tools: Mapping[str, ToolFacts], grants: Sequence[Grant]) -> str:

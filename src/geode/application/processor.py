@@ -16,6 +16,7 @@ from geode.application.threads import DaemonThreads, RaisedInThread
 from geode.domain.content import ToolResult, ToolUseBlock, result
 from geode.domain.policy import Policy
 from geode.domain.results import Unrenderable, render
+from geode.domain.rounds import Execution
 from geode.ports import events
 from geode.ports.clock import Clock
 from geode.ports.tools import Tool, ToolContext, ToolError
@@ -26,26 +27,30 @@ GRACE_SECONDS: Final = 1.0
 
 @dataclass(slots=True, eq=False)
 class _Call:
-    """One call under way: its place in the round, the seconds it may take, and how far it is.
+    """One execution under way: of which tool, the seconds it may take, and how far it is.
 
-    `entered`: its handler was; `overdue`: its deadline passed before it ended; `cancelled`: with the run,
-    before it ended; `settled`: it has its result, or never will.
+    `delayed`: its time to begin has not come; `entered`: its handler was; `overdue`: its deadline passed
+    before it ended; `cancelled`: with the run, before it ended; `settled`: it has its result, or never will.
     """
 
     tool: Tool
-    block: ToolUseBlock
-    index: int
+    execution: Execution
     deadline: float
     task: asyncio.Task[ToolResult] | None = None
     started_at: float | None = None
     ended_at: float | None = None
     timer: asyncio.TimerHandle | None = None
+    delayed: bool = False
     has_slot: bool = False
     entered: bool = False
     overdue: bool = False
     cancelled: bool = False
     blocked: bool = False
     settled: bool = False
+
+    @property
+    def block(self) -> ToolUseBlock:
+        return self.execution.call
 
 
 class ToolCallProcessor:
@@ -73,14 +78,22 @@ class ToolCallProcessor:
         # Calls of WRITE and DANGEROUS tools whose handler was entered and not left.
         self._alive: dict[str, str] = {}
 
-    def start(self, block: ToolUseBlock, index: int, seconds: float | None) -> None:
-        """Begin the call, the `index`-th of its round; `seconds` is what the run's own budget leaves."""
-        tool = self._catalog.tools[block.name]
+    def start(self, execution: Execution, seconds: float | None) -> None:
+        """Begin the execution; `seconds` is what the run's own budget leaves."""
+        tool = self._catalog.tools[execution.call.name]
         own = tool.timeout_seconds or self._policy.tool_timeout_seconds
-        call = _Call(tool, block, index, own if seconds is None else min(own, seconds))
+        left = own if seconds is None else min(own, seconds - execution.delay_seconds)
+        call = _Call(tool, execution, left, delayed=execution.delay_seconds > 0)
         task = call.task = asyncio.create_task(self._work(call))
         self._working[task] = call
         task.add_done_callback(self._ended)
+
+    def stop_waiting(self) -> None:
+        """Give up what has not begun because its time has not come."""
+        for task, call in tuple(self._working.items()):
+            if call.delayed and not call.settled and task.cancel():
+                name = call.block.name
+                self._settle(call, result(call.block.id, "interrupted", f"the run was stopped before {name} was tried again"))
 
     def cancel(self) -> list[asyncio.Task[ToolResult]]:
         """Cancel every call that runs, now: what has ended is told at once, what has not never is. The tasks that end soon."""
@@ -93,13 +106,16 @@ class ToolCallProcessor:
 
     async def _work(self, call: _Call) -> ToolResult:
         """A task for the tool alone: nothing waits in it once the handler was left, for that may have cancelled it."""
+        if call.delayed:
+            await self._clock.sleep(call.execution.delay_seconds)
+            call.delayed = False
         await self._slots.acquire()
         call.has_slot = True
         if call.tool.tier.runs_alone and self._alive:
             # Such calls come one at a time: what is alive now was left behind at its deadline.
             return _not_started(call.block, self._alive)
         if self._announcer.heard:
-            await self._announcer.tell(events.ToolStarted, index=call.index, call=handed(call.block))
+            await self._announcer.tell(events.ToolStarted, index=call.execution.index, call=handed(call.block))
         call.started_at = self._clock.now()
         call.timer = asyncio.get_running_loop().call_later(call.deadline, self._overdue, call)
         try:
@@ -144,8 +160,10 @@ class ToolCallProcessor:
         if found is None or call.cancelled:
             return
         # In this order: whoever takes the result in lets this be told first.
-        if call.started_at is not None and self._announcer.heard and self._announcer.ends(call.block.id):
-            self._announcer.soon(self._told(call, found))
+        if call.started_at is not None and self._announcer.heard:
+            self._announcer.took(call.block.id, self._seconds(call))
+            if call.execution.recovering or self._announcer.ends(call.block.id):
+                self._announcer.soon(self._told(call, found))
         self._finished(found)
 
     def _seconds(self, call: _Call) -> float:
@@ -158,8 +176,10 @@ class ToolCallProcessor:
         if call.blocked:
             text = f"the event loop was blocked: {name} took {seconds:.1f} s, past its deadline of {call.deadline:g} s"
             await self._announcer.notice("loop_blocked", text)
-        shown = handed(call.block)
-        await self._announcer.tell(events.ToolFinished, index=call.index, call=shown, result=found, seconds=seconds)
+        # What a recovery comes to is known when it is over.
+        if not call.execution.recovering:
+            shown, index = handed(call.block), call.execution.index
+            await self._announcer.tell(events.ToolFinished, index=index, call=shown, result=found, seconds=seconds)
 
     async def _result_of(self, call: _Call) -> ToolResult:
         try:

@@ -14,7 +14,7 @@ from geode.application.processor import GRACE_SECONDS, ToolCallProcessor
 from geode.domain.content import ToolResult
 from geode.domain.loop.resuming import in_doubt
 from geode.domain.loop.state import State
-from geode.domain.rounds import as_decided
+from geode.domain.rounds import Execution, as_decided
 from geode.ports.clock import Clock
 from geode.ports.tools import Invoke, NotRun, Tool, ToolContext
 
@@ -46,7 +46,7 @@ async def reconciled(state: State, *, catalog: Catalog, deps: Any, clock: Clock)
         finished=finished,
     )
     for index, id in enumerate(wanted):
-        processor.start(as_decided(state.round.call(id), state.round), index, None)
+        processor.start(Execution(as_decided(state.round.call(id), state.round), index), None)
     try:
         await all_in.wait()
     finally:

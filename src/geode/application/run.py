@@ -16,9 +16,10 @@ from geode.domain.content import ToolResult, ToolUseBlock
 from geode.domain.loop.actions import CallModel, Finish, RunStage, Suspend, Wait
 from geode.domain.loop.inputs import Input, Interrupted, ModelFailed, ModelReplied, StopRequested, Waited
 from geode.domain.loop.outcome import Outcome, Suspended
-from geode.domain.loop.state import State
+from geode.domain.loop.state import OpenRound, State
 from geode.domain.loop.step import step
-from geode.domain.turns import AssistantTurn, ToolResultsTurn
+from geode.domain.recovery import Recovery, noticed
+from geode.domain.turns import AssistantTurn, ToolResultsTurn, hints_of
 from geode.ports import events
 from geode.ports.clock import Clock
 from geode.ports.journal import Journal
@@ -174,19 +175,27 @@ class Run:
             return
         await self._announcer.caught_up()
         match after.closed.turns[-2:]:
-            case (AssistantTurn(calls=calls), ToolResultsTurn(results, hints)) if after.closed is not before.closed:
+            case (AssistantTurn(calls=calls), ToolResultsTurn(results)) if after.closed is not before.closed:
                 await self._tell_ends(calls, {result.call_id: result for result in results})
                 await self._announcer.tell(events.RoundClosed, results=results)
-                for hint in hints:
-                    await self._announcer.notice(hint.kind, hint.text)
             case _ if after.open is not None:
                 await self._tell_ends(after.open.turn.calls, after.open.results)
+                await self._tell_recoveries({} if before.open is None else before.open.recovering, after.open)
             case _:
                 pass
+        for hint in hints_of(after.closed.turns[len(before.closed.turns) :]):
+            await self._announcer.notice(hint.kind, hint.text)
+
+    async def _tell_recoveries(self, before: Mapping[str, Recovery], round: OpenRound) -> None:
+        """Tell of every step that is about to be taken."""
+        for id, recovery in round.recovering.items():
+            if id not in round.results and (id not in before or before[id].step != recovery.step):
+                await self._announcer.notice("recovery", noticed(recovery, round.called(id).name))
 
     async def _tell_ends(self, calls: Sequence[ToolUseBlock], results: Mapping[str, ToolResult]) -> None:
-        """Tell of calls that have their result without having run to their end; the processor tells of the others."""
+        """Tell of calls that did not run to their end, or in several steps; the processor tells of the others."""
         for index, call in enumerate(calls):
             found = results.get(call.id)
             if found is not None and self._announcer.ends(call.id):
-                await self._announcer.tell(events.ToolFinished, index=index, call=handed(call), result=found, seconds=0.0)
+                seconds = self._announcer.seconds_of(call.id)
+                await self._announcer.tell(events.ToolFinished, index=index, call=handed(call), result=found, seconds=seconds)

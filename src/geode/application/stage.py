@@ -11,14 +11,14 @@ from geode.application.announcer import Announcer
 from geode.application.catalog import Catalog
 from geode.application.foreign import explained, handed_question, text_of, warn
 from geode.application.processor import GRACE_SECONDS, ToolCallProcessor
-from geode.domain.approval import Approve, Asked, Decision, Deny, Later, Question
+from geode.domain.approval import Approve, Decision, Deny, Later, Question
 from geode.domain.content import ToolResult, ToolUseBlock
 from geode.domain.errors import Misuse
-from geode.domain.loop.inputs import Decided, Input, TimePassed, ToolFinished
+from geode.domain.loop.inputs import Checked, Decided, Input, TimePassed, ToolFinished
 from geode.domain.loop.state import State
 from geode.domain.loop.step import askable
 from geode.domain.policy import Policy
-from geode.domain.rounds import as_decided, edited
+from geode.domain.rounds import asked_about, edited, executions
 from geode.ports import events
 from geode.ports.approval import Approver
 from geode.ports.clock import Clock
@@ -53,19 +53,22 @@ class StagePerformer:
             catalog=catalog, policy=policy, deps=deps, clock=clock, announcer=announcer, finished=self._tool_finished
         )
         self._ending: list[asyncio.Task[ToolResult]] = []
-        self._started: set[str] = set()
-        self._asked: set[str] = set()
+        # Calls by id, with the step of their recovery: each step is started, and asked about, once.
+        self._started: set[tuple[str, int]] = set()
+        self._asked: set[tuple[str, int]] = set()
         # Open questions, and the tasks of those that were withdrawn and have not ended yet.
         self._asking: dict[_Asking, Question] = {}
         self._withdrawn: set[_Asking] = set()
 
     async def next_input(self, state: State) -> Input | None:
         """Start and ask what the pending stage wants and was not yet, then wait for whatever comes first; None if woken."""
-        stage = state.stage
-        self._start([id for id in stage.start if id not in self._started], state)
-        unasked = [id for id in stage.ask if id not in self._asked]
+        stage, round = state.stage, state.round
+        self._start({id for id in stage.start if (id, round.step_of(id)) not in self._started}, state)
+        unasked = [id for id in stage.ask if (id, round.step_of(id)) not in self._asked]
         if unasked:
             self._question(unasked, state)
+        if stage.check:
+            return Checked(self._clock.now(), stage.check[0], self._catalog.check(round.call(stage.check[0])))
         await self._news.wait()
         found = self._inputs.popleft() if self._inputs else None
         if not self._inputs:
@@ -74,15 +77,15 @@ class StagePerformer:
         return None if isinstance(found, Decided) and found.call_id not in askable(state) else found
 
     def wake(self) -> None:
-        """End the waiting for an input."""
+        """The run is to stop: end the waiting for an input, and that of calls which are to be tried again."""
+        self._processor.stop_waiting()
         self._news.set()
 
     def _question(self, unasked: list[str], state: State) -> None:
         """Ask about these calls, for as long as the run has time."""
-        self._asked.update(unasked)
-        calls, terms = [state.round.call(id) for id in unasked], state.terms
-        asked = (Asked(call, terms.tools[call.name].tier, _reason(state, call.name)) for call in calls)
-        question = Question(terms.run_id, tuple(asked))
+        terms, round = state.terms, state.round
+        self._asked.update((id, round.step_of(id)) for id in unasked)
+        question = Question(terms.run_id, tuple(asked_about(state, id) for id in unasked))
         task = asyncio.create_task(self._ask(question))
         self._asking[task] = question
         task.add_done_callback(self._answered)
@@ -92,14 +95,13 @@ class StagePerformer:
             timer = asyncio.get_running_loop().call_later(left, self._out_of_time, task, deadline + _PAST)
             task.add_done_callback(lambda _: timer.cancel())
 
-    def _start(self, unstarted: list[str], state: State) -> None:
+    def _start(self, unstarted: set[str], state: State) -> None:
         if not unstarted:
             return
-        self._started.update(unstarted)
-        round, seconds = state.round, state.stage.timeout_seconds
-        for index, call in enumerate(round.turn.calls):
-            if call.id in unstarted:
-                self._processor.start(as_decided(call, round), index, seconds)
+        for execution in executions(state):
+            if execution.call.id in unstarted:
+                self._started.add((execution.call.id, execution.step))
+                self._processor.start(execution, state.stage.timeout_seconds)
 
     def close(self) -> list[ToolFinished]:
         """Cancel everything that runs and every open question, now; the results that were in time."""
@@ -185,7 +187,3 @@ def decided(catalog: Catalog, call: ToolUseBlock, decisions: Mapping[str, Decisi
     if not isinstance(decision, Approve) or decision.input is None:
         return Decided(at, call.id, decision)
     return Decided(at, call.id, decision, catalog.check(edited(call, decision)))
-
-
-def _reason(state: State, name: str) -> str:
-    return f"{name} is {state.terms.tools[name].tier.name}"

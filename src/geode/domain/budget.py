@@ -12,6 +12,7 @@ WRAP_UP_TEXT: Final = (
     "The budget of this run is nearly used up. Do not call any more tools: conclude now, "
     "with what you have found, and say what is left undone."
 )
+COST_UNKNOWN: Final = "the provider does not say what its calls cost, so Policy(max_cost_usd=…) cannot be kept"
 
 
 def exhausted(state: State) -> ExhaustedReason | None:
@@ -24,7 +25,7 @@ def exhausted(state: State) -> ExhaustedReason | None:
     left = tokens_left(state)
     if left is not None and left <= 0:
         return "token_budget"
-    return None
+    return "cost_budget" if _too_dear(state) else None
 
 
 def tokens_left(state: State) -> int | None:
@@ -35,6 +36,39 @@ def tokens_left(state: State) -> int | None:
     if state.terms.policy.max_total_tokens is None:
         return None
     return state.terms.policy.max_total_tokens - state.counters.usage.total_tokens - state.counters.last_usage.total_tokens
+
+
+def _too_dear(state: State) -> bool:
+    """Whether a call that costs as much as the last one goes over the budget. A cost that is not told is too much."""
+    most, last = state.terms.policy.max_cost_usd, state.counters.last_usage.cost_usd
+    if most is None or state.counters.rounds == 0:
+        return False
+    spent = state.counters.usage.cost_usd
+    return last is None or spent is None or spent >= most or spent + last > most
+
+
+def why_exhausted(state: State, reason: ExhaustedReason) -> str:
+    """What the operator has to know beside the reason: "" for nothing."""
+    return COST_UNKNOWN if reason == "cost_budget" and state.counters.last_usage.cost_usd is None else ""
+
+
+def calls_left(state: State) -> int | None:
+    """Executions that the budget still has room for when a round begins, or None where there is no such budget."""
+    most = state.terms.policy.max_tool_calls
+    return None if most is None else most - state.counters.tool_calls
+
+
+def room_for(state: State, name: str, call_id: str) -> bool:
+    """Whether the budgets have room for one more execution of the tool `name`, for the call `call_id` of the open round.
+
+    Every other call that has no result has one execution set aside, or under way.
+    """
+    round, counters, limit = state.round, state.counters, state.terms.tools[name].max_calls
+    others = [call.name for call in round.waiting if call.id != call_id]
+    left = calls_left(state)
+    if left is not None and round.executions + len(others) >= left:
+        return False
+    return limit is None or counters.calls_of.get(name, 0) + round.ran.get(name, 0) + others.count(name) < limit
 
 
 def wrap_up_cause(state: State) -> ExhaustedReason | None:

@@ -128,6 +128,23 @@ def same_json(one: object, other: object) -> bool:
     return one == other
 
 
+def canonical_json(value: object) -> str:
+    """One ASCII text for all JSON values that are equal in the sense of `same_json`."""
+    return json.dumps(_canonical(value), sort_keys=True, separators=(",", ":"), allow_nan=False)
+
+
+def _canonical(value: object) -> object:
+    match value:
+        case float() if value.is_integer():
+            return int(value)
+        case Mapping():
+            return {key: _canonical(item) for key, item in cast("Mapping[str, object]", value).items()}
+        case list() | tuple():
+            return [_canonical(item) for item in cast("Sequence[object]", value)]
+        case _:
+            return value
+
+
 def exact_json(value: object) -> str:
     """`dump_json` for what must go back as it came: a lone surrogate stays, as an escape."""
     text = dump_json(value)

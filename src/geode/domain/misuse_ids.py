@@ -63,6 +63,8 @@ MISUSE_IDS: Final[Mapping[str, str]] = {
     "tool-choice": "`tool_choice=` is no accepted spelling, or names a tool that is not there.",
     "tool-name": "A tool's name is blank, or has letters or a length that providers refuse.",
     "tool-reconcile": "`reconcile=` takes a function of the arguments and the `ToolContext`.",
+    "tool-recovery": "A tool's `alternative` or `fallback` is no tool of the session, or could never stand in for it.",
+    "tool-setting": "A setting of `@tool` is none that it takes.",
     "tool-schema": 'A tool\'s `input_schema` is no JSON Schema, or none of `type: "object"`.',
     "tool-timeout": "A tool's deadline is no number of seconds above 0.",
     "tool-twice": "Two tools of a session have the same name.",

@@ -8,6 +8,7 @@ from typing import Final
 from geode.domain.errors import Misuse
 
 _SHOWN: Final = 3
+_SHOWN_LETTERS: Final = 64
 # Names are short; what a model made up may be a megabyte.
 _COMPARED: Final = 100
 _MIN_LIKENESS: Final = 0.4
@@ -18,6 +19,11 @@ def closest(name: str, known: Iterable[str]) -> tuple[str, ...]:
     wanted = name[:_COMPARED].lower()
     scored = sorted((-_likeness(wanted, other[:_COMPARED].lower()), other) for other in set(known))
     return tuple(other for score, other in scored[:_SHOWN] if -score >= _MIN_LIKENESS)
+
+
+def shown_name(name: str) -> str:
+    """A name that a model made up, escaped and bounded."""
+    return repr(name if len(name) <= _SHOWN_LETTERS else name[:_SHOWN_LETTERS] + "…")
 
 
 def refuse_unknown(what: str, given: Iterable[str], known: Iterable[str]) -> None:

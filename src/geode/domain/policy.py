@@ -4,32 +4,55 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, fields
-from typing import Any, Self
+from decimal import Decimal
+from typing import Any, Final, Self
 
 from geode.domain.approval import Grant
 from geode.domain.errors import Misuse
 from geode.domain.naming import refuse_unknown
 from geode.domain.retry import RetryPolicy
 
+_FROM_ONE: Final = (
+    *("max_rounds", "max_parallel", "wrap_up_output_tokens", "max_total_tokens", "max_output_tokens"),
+    *("backpressure_rounds", "no_progress_rounds", "no_progress_window", "recovery_failures"),
+)
+_FROM_NONE: Final = (
+    *("max_tool_calls", "max_pauses", "max_empty_replies", "max_calls_under_none", "wrap_up_rounds"),
+    *("max_no_progress_hints", "max_recovery_executions"),
+)
+# None is no limit here.
+_OPEN: Final = ("max_tool_calls", "max_total_tokens", "max_output_tokens", "max_no_progress_hints")
+_RANGES: Final = (
+    *(("wrap_up_share_of_rounds", 1.0), ("wrap_up_share_of_seconds", 1.0)),
+    *(("wrap_up_seconds", math.inf), ("recovery_seconds", math.inf)),
+)
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Policy:
     """The limits of one run. Unknown names and values out of range are Misuse.
 
-    Budgets: `max_rounds` model rounds (≥ 1), `max_seconds` of wall time, `max_tool_calls` and
-    `max_total_tokens` (input and output of all calls), each None for no limit.
+    Budgets: `max_rounds` model rounds (≥ 1), `max_seconds` of wall time, `max_tool_calls`,
+    `max_total_tokens` (input and output of all calls) and `max_cost_usd` (a Decimal, of what the provider
+    says it charged), each None for no limit. A call is made only if one as dear as the last still fits.
     One call: `max_output_tokens`, `call_timeout_seconds` in all, `idle_timeout_seconds` between bytes.
     Tools: `tool_timeout_seconds` for each call, `max_parallel` calls at once.
     A model that misbehaves: at most `max_pauses` paused turns, `max_empty_replies` empty replies and
     `max_calls_under_none` replies that call although they must not, before the run ends.
     Wrap-up: the last `wrap_up_rounds` rounds, at most `wrap_up_share_of_rounds` of the budget; the last
     `wrap_up_seconds`, at most `wrap_up_share_of_seconds` of it; then at most `wrap_up_output_tokens` a reply.
+    A model that gets nowhere: a hint from `backpressure_rounds` failed rounds in a row on; a hint when
+    `no_progress_rounds` of the last `no_progress_window` rounds made the same call, and the end of the run
+    when it happens after `max_no_progress_hints` of them (None: never).
+    Recovery: after `recovery_failures` failures of a tool in a row its next call waits `recovery_seconds`
+    and takes at most `max_recovery_executions` executions, stand-ins included (0: no recovery).
     """
 
     max_rounds: int = 50
     max_seconds: float | None = None
     max_tool_calls: int | None = None
     max_total_tokens: int | None = None
+    max_cost_usd: Decimal | None = None
     max_output_tokens: int | None = None
     call_timeout_seconds: float = 600.0
     idle_timeout_seconds: float = 120.0
@@ -43,6 +66,13 @@ class Policy:
     wrap_up_seconds: float = 30.0
     wrap_up_share_of_seconds: float = 0.1
     wrap_up_output_tokens: int = 2048
+    backpressure_rounds: int = 3
+    no_progress_rounds: int = 5
+    no_progress_window: int = 10
+    max_no_progress_hints: int | None = 3
+    recovery_failures: int = 2
+    recovery_seconds: float = 1.0
+    max_recovery_executions: int = 3
     retry: RetryPolicy = RetryPolicy()
     grants: tuple[Grant, ...] = ()
 
@@ -51,20 +81,19 @@ class Policy:
         return object.__new__(cls)
 
     def __post_init__(self) -> None:
-        for name in ("max_rounds", "max_parallel", "wrap_up_output_tokens"):
+        for name in _FROM_ONE:
             _whole(name, getattr(self, name), 1)
-        for name in ("max_tool_calls", "max_pauses", "max_empty_replies", "max_calls_under_none", "wrap_up_rounds"):
+        for name in _FROM_NONE:
             _whole(name, getattr(self, name), 0)
-        for name in ("max_total_tokens", "max_output_tokens"):
-            _whole(name, getattr(self, name), 1)
         for name in ("max_seconds", "call_timeout_seconds", "idle_timeout_seconds", "tool_timeout_seconds"):
             _positive(name, getattr(self, name))
-        for name, most in (("wrap_up_share_of_rounds", 1), ("wrap_up_share_of_seconds", 1), ("wrap_up_seconds", math.inf)):
+        for name, most in _RANGES:
             _within(name, getattr(self, name), most)
+        _dollars("max_cost_usd", self.max_cost_usd)
 
 
 def _whole(name: str, value: object, least: int) -> None:
-    if value is None and name in ("max_tool_calls", "max_total_tokens", "max_output_tokens"):
+    if value is None and name in _OPEN:
         return
     if not isinstance(value, int) or isinstance(value, bool) or value < least:
         raise Misuse("policy-value", f"Policy.{name} must be a whole number of {least} or more, got {value!r}")
@@ -75,6 +104,12 @@ def _positive(name: str, value: object) -> None:
         return
     if not isinstance(value, int | float) or isinstance(value, bool) or not math.isfinite(value) or value <= 0:
         raise Misuse("policy-value", f"Policy.{name} must be a number of seconds above 0, got {value!r}")
+
+
+def _dollars(name: str, value: object) -> None:
+    if value is None or (isinstance(value, Decimal) and value.is_finite() and value > 0):
+        return
+    raise Misuse("policy-value", f'Policy.{name} must be a Decimal above 0, such as Decimal("0.10"), got {value!r}')
 
 
 def _within(name: str, value: object, most: float) -> None:

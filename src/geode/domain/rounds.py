@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import replace
+from collections import Counter
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from itertools import takewhile
 
-from geode.domain.approval import Approve, Grant
+from geode.domain.approval import Approve, Asked, Grant
 from geode.domain.content import ToolResult, ToolUseBlock, result
 from geode.domain.loop.actions import RunStage, Suspend
-from geode.domain.loop.state import OpenRound
+from geode.domain.loop.state import OpenRound, State
+from geode.domain.naming import shown_name
+from geode.domain.recovery import Recovery, reason_to_ask
 from geode.domain.tiers import SafetyTier
 from geode.domain.tools import ToolFacts
 from geode.domain.verdicts import Invalid, Unknown, Valid, Verdict
@@ -23,25 +26,42 @@ def settle(
     *,
     can_ask: bool,
     calls_left: int | None,
+    calls_of: Mapping[str, int],
 ) -> Iterator[ToolResult]:
-    """The results of the calls that cannot run: unknown, invalid, over the budget, or with nobody to approve them."""
-    running = 0
+    """The results of the calls that cannot run: unknown, invalid, over a budget, or with nobody to approve them.
+
+    `calls_of` counts the executions of each tool in the rounds before.
+    """
+    running = Counter[str]()
     for call, verdict in zip(calls, verdicts, strict=True):
         answer = refusal(call, verdict)
-        if answer is None and calls_left is not None and running >= calls_left:
+        if answer is None and calls_left is not None and running.total() >= calls_left:
             answer = result(call.id, "failed", f"not executed: the run's limit of tool calls is reached ({call.name})")
-        if answer is None and not can_ask and not cleared(call, tools[call.name], grants):
-            tier = tools[call.name].tier.name
-            answer = result(
-                call.id,
-                "denied",
-                f"{call.name} needs a person's approval and nobody can give it here; the call was not run",
-                f"{call.name} is {tier} and the session has no approve=; the call was denied",
-            )
         if answer is None:
-            running += 1
+            answer = over_its_limit(call, tools[call.name], calls_of.get(call.name, 0) + running[call.name])
+        if answer is None and not can_ask:
+            answer = unapproved(call, tools[call.name], grants)
+        if answer is None:
+            running[call.name] += 1
         else:
             yield answer
+
+
+def over_its_limit(call: ToolUseBlock, facts: ToolFacts, used: int) -> ToolResult | None:
+    """The failed result for a call of a tool that may not run so often, or None."""
+    if facts.max_calls is None or used < facts.max_calls:
+        return None
+    return result(call.id, "failed", f"not executed: {call.name} may run {facts.max_calls} times in a run, and has")
+
+
+def unapproved(call: ToolUseBlock, facts: ToolFacts, grants: Sequence[Grant]) -> ToolResult | None:
+    """The denied result for a call that needs an answer where nobody can give one, or None for one that needs none."""
+    if cleared(call, facts, grants):
+        return None
+    told = f"{call.name} needs a person's approval and nobody can give it here; the call was not run"
+    return result(
+        call.id, "denied", told, f"{call.name} is {facts.tier.name} and the session has no approve=; the call was denied"
+    )
 
 
 def refusal(call: ToolUseBlock, verdict: Verdict) -> ToolResult | None:
@@ -51,14 +71,9 @@ def refusal(call: ToolUseBlock, verdict: Verdict) -> ToolResult | None:
             return None
         case Unknown(closest):
             hint = f" Did you mean: {', '.join(closest)}?" if closest else ""
-            return result(call.id, "failed", f"there is no tool named {_shown(call.name)}.{hint}")
+            return result(call.id, "failed", f"there is no tool named {shown_name(call.name)}.{hint}")
         case Invalid(errors):
             return result(call.id, "failed", f"{call.name} was not run: " + "; ".join(errors))
-
-
-def _shown(name: str) -> str:
-    """A name that the model made up, escaped and bounded."""
-    return repr(name if len(name) <= 64 else name[:64] + "…")
 
 
 def cleared(call: ToolUseBlock, facts: ToolFacts, grants: Sequence[Grant]) -> bool:
@@ -76,39 +91,89 @@ def next_stage(
     """What the round needs next, or None when every call has its result.
 
     WRITE and DANGEROUS calls are barriers: each is a stage of its own, asked when its turn comes.
-    All EXPENSIVE calls are asked for in one question, at the earliest stage. What the `current` stage
-    asked stays asked, whatever was granted meanwhile: an answer that is on its way counts.
+    All EXPENSIVE calls are asked for in one question, at the earliest stage, and so is whether a tool
+    that keeps failing may run once more. What the `current` stage asked stays asked, whatever was
+    granted meanwhile: an answer that is on its way counts. What stands in for another is checked first.
     """
     waiting = round.waiting
     if not waiting:
         return None
+    unchecked = round.unchecked
 
     def may_start(call: ToolUseBlock) -> bool:
         if call.id in round.decisions:
             return isinstance(round.decisions[call.id], Approve)
-        return call.id not in current.ask and cleared(call, tools[call.name], grants)
+        return call.id not in current.ask and not round.escalated(call.id) and cleared(call, tools[call.name], grants)
 
     def open_question(call: ToolUseBlock) -> bool:
-        return call.id not in round.decisions and not may_start(call)
+        asks_early = tools[call.name].tier is SafetyTier.EXPENSIVE or round.escalated(call.id)
+        return asks_early and call.id not in round.decisions and not may_start(call)
 
-    expensive = tuple(call.id for call in waiting if tools[call.name].tier is SafetyTier.EXPENSIVE and open_question(call))
+    questions = tuple(call.id for call in waiting if call.id not in unchecked and open_question(call))
     postponed = tuple(call.id for call in round.postponed)
-    group = _first_group(waiting, tools)
-    first, alone = group[0], tools[group[0].name].tier.runs_alone
+    group = _first_group(waiting, tools, unchecked)
+    first = group[0]
+    alone = _alone(first, tools, unchecked)
     # With an answer put off the stage still finishes, but the next one does not begin.
     held = alone and postponed and first.id not in current.start
-    start = () if held else tuple(call.id for call in group if may_start(call))
-    if start or expensive:
-        return RunStage(start, expensive, seconds)
+    start = () if held else tuple(call.id for call in group if call.id not in unchecked and may_start(call))
+    if start or questions or unchecked:
+        return RunStage(start, questions, seconds, tuple(unchecked))
     if postponed:
         return Suspend(postponed)
     return RunStage((), (first.id,), seconds)
 
 
-def _first_group(waiting: Sequence[ToolUseBlock], tools: Mapping[str, ToolFacts]) -> tuple[ToolUseBlock, ...]:
-    if tools[waiting[0].name].tier.runs_alone:
+def _first_group(
+    waiting: Sequence[ToolUseBlock], tools: Mapping[str, ToolFacts], unchecked: Collection[str]
+) -> tuple[ToolUseBlock, ...]:
+    if _alone(waiting[0], tools, unchecked):
         return (waiting[0],)
-    return tuple(takewhile(lambda call: not tools[call.name].tier.runs_alone, waiting))
+    return tuple(takewhile(lambda call: not _alone(call, tools, unchecked), waiting))
+
+
+def _alone(call: ToolUseBlock, tools: Mapping[str, ToolFacts], unchecked: Collection[str]) -> bool:
+    """Whether the call is a barrier. What is not checked yet may be of a tool that is gone, and of none that runs alone."""
+    return call.id not in unchecked and tools[call.name].tier.runs_alone
+
+
+def asked_about(state: State, call_id: str) -> Asked:
+    """What a person is asked about a call of the open round."""
+    call, tools = state.round.call(call_id), state.terms.tools
+    return Asked(call, tools[call.name].tier, reason_to_ask(state.round.recovering.get(call_id), call.name, tools))
+
+
+@dataclass(frozen=True, slots=True)
+class Execution:
+    """One execution of a call: as which tool with which arguments, after how many seconds.
+
+    `index` is the place of the call in its round; `step` tells the executions of one call apart, and
+    `recovering` that its result need not be the call's.
+    """
+
+    call: ToolUseBlock
+    index: int
+    step: int = 0
+    delay_seconds: float = 0.0
+    recovering: bool = False
+
+
+def executions(state: State) -> Iterator[Execution]:
+    """What the pending stage wants executed, in call order."""
+    round, start = state.round, frozenset(state.stage.start)
+    for index, called in enumerate(round.turn.calls):
+        if called.id in start:
+            call, recovery = as_decided(round.current(called), round), round.recovering.get(called.id)
+            if recovery is None:
+                yield Execution(call, index)
+            else:
+                yield Execution(call, index, len(recovery.tried), _delay(state, recovery), recovering=True)
+
+
+def _delay(state: State, recovery: Recovery) -> float:
+    """How long to wait before a step: before the first, if the run has time for that."""
+    seconds, remaining = state.terms.policy.recovery_seconds, state.remaining_seconds
+    return seconds if recovery.step == "retry" and (remaining is None or remaining > seconds) else 0.0
 
 
 def as_decided(call: ToolUseBlock, round: OpenRound) -> ToolUseBlock:

@@ -6,11 +6,17 @@ import hashlib
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Final, cast
 
 from geode.domain.errors import Misuse
-from geode.domain.json_value import clean_json, clean_text
+from geode.domain.json_value import clean_json, clean_text, same_json
 from geode.domain.tiers import SafetyTier
+
+# Keywords of JSON Schema that say something to a reader and nothing to a validator.
+_ANNOTATIONS: Final = frozenset(("title", "description", "default", "examples", "$comment", "deprecated"))
+# Keywords whose value is data, and those whose value holds schemas by name.
+_VALUES: Final = frozenset(("const", "enum"))
+_NAMED: Final = frozenset(("properties", "patternProperties", "$defs", "definitions", "dependentSchemas"))
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,15 +62,47 @@ def _object_schema(name: str, schema: object) -> dict[str, Any]:
 class ToolFacts:
     """What the loop needs to know of a tool: no handler, so that it can be stored.
 
-    `schema_digest` lets a resumed run notice that a tool is not the one it was. `idempotent`: running a
-    call twice has the effect of once; `reconciles`: the tool can tell what became of a call.
+    `schema_digest` lets a resumed run notice that a tool is not the one it was. `alternative` and
+    `fallback` name the tools that stand in for this one when it keeps failing. `max_calls` bounds its
+    executions in a run. `poller`: to call it again with the same arguments is what it is for.
+    `idempotent`: running a call twice has the effect of once; `reconciles`: the tool can tell what became
+    of a call.
     """
 
     tier: SafetyTier
     schema_digest: str
     timeout_seconds: float | None = None
+    alternative: str | None = None
+    fallback: str | None = None
+    max_calls: int | None = None
+    poller: bool = False
     idempotent: bool = False
     reconciles: bool = False
+
+
+def same_contract(one: ToolSpec, other: ToolSpec) -> bool:
+    """Whether two tools take the same arguments: equal input schemas, whatever these say in words."""
+    return same_json(_contract(one.input_schema), _contract(other.input_schema))
+
+
+def _contract(schema: object) -> object:
+    """A schema without its annotations. What stands under `properties` or `$defs` is a name, and no annotation."""
+    if isinstance(schema, list):
+        return [_contract(item) for item in cast("list[object]", schema)]
+    if not isinstance(schema, Mapping):
+        return schema
+    kept = {key: value for key, value in cast("Mapping[str, object]", schema).items() if key not in _ANNOTATIONS}
+    return {key: _contract_of(key, value) for key, value in kept.items()}
+
+
+def _contract_of(key: str, value: object) -> object:
+    if key in _VALUES:
+        return value
+    if key in _NAMED and isinstance(value, Mapping):
+        return {name: _contract(inner) for name, inner in cast("Mapping[str, object]", value).items()}
+    if key == "required" and isinstance(value, list):
+        return sorted(map(str, cast("list[object]", value)))
+    return _contract(value)
 
 
 def schema_digest(spec: ToolSpec) -> str:

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Literal, Self, TypeAlias
 
 from geode.domain.content import Opaque, Owner, Part, Text, ToolResult, ToolUseBlock, calls_in
 from geode.domain.json_value import clean_text
 
-HintKind: TypeAlias = Literal["wrap_up"]
+HintKind: TypeAlias = Literal["wrap_up", "backpressure", "no_progress"]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -92,6 +92,11 @@ def visible(items: Sequence[Part], hints: Sequence[Hint] = ()) -> tuple[Part, ..
     """What of `items`, then of `hints`, goes out: blank texts do not, for there are servers that refuse them."""
     said = (*items, *(Text(hint.text) for hint in hints))
     return tuple(part for part in said if not isinstance(part, Text) or part.text.strip())
+
+
+def hints_of(turns: Iterable[Turn]) -> tuple[Hint, ...]:
+    """Every hint in `turns`, in order."""
+    return tuple(hint for turn in turns if not isinstance(turn, AssistantTurn) for hint in turn.hints)
 
 
 def says_nothing(turn: AssistantTurn) -> bool:

@@ -14,6 +14,7 @@ from geode.domain.content import ToolResult, ToolUseBlock
 from geode.domain.loop.outcome import Outcome
 from geode.domain.negotiation import AdjustmentKind
 from geode.domain.reply import Stop, Usage
+from geode.domain.turns import HintKind
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -88,7 +89,10 @@ class ApprovalAsked(_Numbered):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ToolStarted(_Numbered):
-    """A call starts; `index` is its place among the calls of its round, `call` has the arguments it runs with."""
+    """A call is executed; `index` is its place in its round, `call` has the tool and the arguments it runs with.
+
+    Once for each execution: a tool that keeps failing is tried again, and others may stand in for it.
+    """
 
     index: int
     call: ToolUseBlock
@@ -104,7 +108,7 @@ class ToolProgressed(_Numbered):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ToolFinished(_Numbered):
-    """A call has its result, `seconds` after it started. Told once for every call, before the round closes.
+    """A call has its result after `seconds` of execution. Told once for every call, before the round closes.
 
     A call that never ran (it was denied, invalid, unknown, cut off or out of time) has no ToolStarted
     before it and took 0.0 seconds; those that are settled at the same time come in call order.
@@ -124,7 +128,9 @@ class RoundClosed(_Numbered):
 
 
 NoticeKind: TypeAlias = (
-    Literal["wrap_up", "tools_denied", "observer_failed", "approver_failed", "loop_blocked", "model_changed"] | AdjustmentKind
+    HintKind
+    | Literal["recovery", "tools_denied", "observer_failed", "approver_failed", "loop_blocked", "model_changed"]
+    | AdjustmentKind
 )
 
 

@@ -64,7 +64,7 @@ class Tool:
     When a run is taken up whose process ended during a call, nobody knows what the call has done.
     `idempotent` promises that running it again, with the same `ToolContext.idempotency_key`, has the
     effect of once. `reconcile` finds out: it gets the arguments and the context of the call and returns
-    the result that the call had, or NotRun().
+    the result that the call had, or NotRun(). The rest is explained at `ToolFacts`.
     """
 
     spec: ToolSpec
@@ -73,5 +73,9 @@ class Tool:
     blocking: bool = False
     timeout_seconds: float | None = None
     place: str = ""
+    alternative: str | None = None
+    fallback: str | None = None
+    max_calls: int | None = None
+    poller: bool = False
     idempotent: bool = False
     reconcile: Invoke | None = None

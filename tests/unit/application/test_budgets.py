@@ -17,7 +17,7 @@ from tests.unit.application.rig import Recorder, answered, assert_whole, kinds, 
 CLOCK = ManualClock()
 
 
-@geode.tool(tier="safe")
+@geode.tool(tier="safe", poller=True)
 async def work(seconds: float = 0.0) -> str:
     CLOCK.advance(seconds)
     return "worked"

@@ -188,6 +188,42 @@ async def test_a_tool_that_is_gone(tmp_path: Path) -> None:
     assert kinds(outcome) == ["ok", "outcome_unknown"]
 
 
+class Camera:
+    """A tool that is always down, and another that stands in for it and can be asked what it did."""
+
+    def __init__(self) -> None:
+        self.asked: list[tuple[Mapping[str, Any], str]] = []
+
+    @geode.tool(tier="safe", fallback="draw")
+    async def snap(self, n: int) -> str:
+        raise geode.ToolError("the lens is shut")
+
+    async def drawn(self, arguments: Mapping[str, Any], context: ToolContext[Any]) -> str:
+        self.asked.append((arguments, context.call_id))
+        return f"drawn {arguments['n']} by then"
+
+    @geode.tool(tier="expensive", reconcile=drawn)
+    async def draw(self, n: int) -> str:
+        RAN.append(f"draw {n}")
+        return f"drew {n}"
+
+
+async def test_a_stand_in_that_was_started_is_asked_what_became_of_it(tmp_path: Path) -> None:
+    camera, asks = Camera(), Asks()
+    tools = [camera.snap, camera.draw]
+    snaps = [calls(("snap", {"n": n})) for n in range(3)]
+    # Three replies, three results, and of the stand-in the check and the answer.
+    await killed(tmp_path, 8, *snaps, tools=tools, clock=ManualClock())
+    assert RAN == ["draw 2"]
+    outcome = answered(await again(tmp_path, says("done"), tools=tools, approver=asks, clock=ManualClock()).resume_run("run_1"))
+    assert camera.asked == [({"n": 2}, "call_3_0")]
+    assert kinds(outcome) == ["failed", "failed", "ok"]
+    assert texts(outcome)[2] == (
+        "drawn 2 by then\nWhat was tried: snap once more: failed (the lens is shut); draw as a fallback: ok."
+    )
+    assert (RAN, asks.questions) == (["draw 2"], [])
+
+
 # ---- reconcilers -------------------------------------------------------------------------------
 
 

@@ -190,8 +190,9 @@ def kinds(state: State) -> dict[str, ResultKind]:
 
 
 def rounds_of_reading(state: State, count: int) -> State:
-    """`count` whole rounds in which the model reads something."""
+    """`count` whole rounds in which the model reads something, another thing in each."""
     for _ in range(count):
-        state = replied(state, call(f"r{state.counters.rounds}"))
+        number = state.counters.rounds
+        state = replied(state, call(f"r{number}", input={"part": number}))
         state = finished(state, stage(state)[0][0])
     return state

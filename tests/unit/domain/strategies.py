@@ -24,7 +24,7 @@ from geode.domain.retry import RetryPolicy
 from geode.domain.routing import Provider
 from geode.domain.thinking import ThinkingBudget
 from geode.domain.tools import ToolSpec
-from geode.domain.turns import AssistantTurn, Hint, ToolResultsTurn, Turn, UserTurn
+from geode.domain.turns import AssistantTurn, Hint, HintKind, ToolResultsTurn, Turn, UserTurn
 from tests.unit.domain.builders import OTHER, OWNER
 
 Values = st.SearchStrategy[Any]
@@ -51,7 +51,7 @@ wild_json = st.recursive(
 # Few ids, so that they meet: the empty one, one that geode could have minted, one that follows from another.
 ids = st.sampled_from(["", "a", "b", "c", "a_2", "call_g1_0"])
 owners = st.sampled_from([OWNER, OTHER])
-hints = st.lists(st.builds(Hint, st.just("wrap_up"), st.sampled_from(["one", "two"])), max_size=2).map(tuple)
+hints = st.lists(st.builds(Hint, st.sampled_from(get_args(HintKind)), st.sampled_from(["one", "two"])), max_size=2).map(tuple)
 result_kinds = st.sampled_from(["ok", "failed", "denied", "interrupted", "outcome_unknown"])
 calls = st.builds(ToolUseBlock, ids, st.sampled_from(["read", "write"]), json_objects)
 # Texts repeat, so that two results may be equal.
@@ -94,6 +94,8 @@ _PLAIN: dict[Any, Values] = {
         max_rounds=st.integers(1, 99),
         max_seconds=st.none() | st.floats(0.1, 1e6),
         max_tool_calls=st.none() | st.integers(0, 9),
+        max_cost_usd=st.none() | st.decimals("0.01", 99, places=2),
+        max_no_progress_hints=st.none() | st.integers(0, 9),
         retry=st.builds(RetryPolicy, attempts=st.integers(1, 9)),
     ),
     RetryPolicy: st.builds(RetryPolicy, st.integers(1, 9), st.floats(0, 99), st.floats(0, 99), st.floats(0, 99)),

@@ -3,10 +3,19 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from decimal import Decimal
 
 import pytest
 
-from geode.domain.budget import WRAP_UP_TEXT, call_seconds, exhausted, tokens_left, wrap_up_cause, wrap_up_rounds
+from geode.domain.budget import (
+    WRAP_UP_TEXT,
+    call_seconds,
+    exhausted,
+    tokens_left,
+    why_exhausted,
+    wrap_up_cause,
+    wrap_up_rounds,
+)
 from geode.domain.loop.state import Counters, State
 from geode.domain.policy import Policy
 from geode.domain.reply import Usage
@@ -135,8 +144,40 @@ def test_tokens_left_for_the_next_reply() -> None:
     assert tokens_left(both) == 846
 
 
+def charged(policy: Policy, *costs: str | None) -> State:
+    """The state of a run of `policy` whose calls cost this much; None for one that nobody told of."""
+    usages = [Usage(1, 1, None if cost is None else Decimal(cost)) for cost in costs]
+    counters = Counters(rounds=len(costs), usage=sum(usages, Usage()), last_usage=usages[-1] if usages else Usage())
+    return replace(begun(policy), counters=counters)
+
+
+def test_money_runs_out_before_the_call_that_would_overrun() -> None:
+    """A call is made if one as dear as the last still fits."""
+    policy = Policy(max_cost_usd=Decimal("0.10"))
+    assert exhausted(charged(policy)) is None
+    assert exhausted(charged(policy, "0.05")) is None
+    assert exhausted(charged(policy, "0.051")) == "cost_budget"
+    assert exhausted(charged(policy, "0.03", "0.03")) is None
+    assert exhausted(charged(policy, "0.05", "0.05")) == "cost_budget"
+    assert exhausted(charged(policy, "0.10", "0")) == "cost_budget"
+    assert exhausted(charged(policy, "0.09", "0")) is None
+    assert exhausted(charged(Policy(), "1000")) is None
+
+
+def test_a_cost_that_nobody_tells_is_too_much() -> None:
+    policy = Policy(max_cost_usd=Decimal("0.10"))
+    unknown = charged(policy, "0.01", None)
+    assert exhausted(unknown) == "cost_budget"
+    assert why_exhausted(unknown, "cost_budget") == (
+        "the provider does not say what its calls cost, so Policy(max_cost_usd=…) cannot be kept"
+    )
+    assert why_exhausted(unknown, "max_rounds") == ""
+    assert why_exhausted(charged(policy, "0.09"), "cost_budget") == ""
+    assert exhausted(charged(Policy(), None)) is None
+
+
 def test_the_first_budget_in_order_is_named() -> None:
-    policy = Policy(max_rounds=1, max_seconds=1.0, max_total_tokens=1)
+    policy = Policy(max_rounds=1, max_seconds=1.0, max_total_tokens=1, max_cost_usd=Decimal(1))
     assert exhausted(after(policy, rounds=1, seconds=2.0, used=2)) == "max_rounds"
     assert exhausted(after(policy, rounds=0, seconds=2.0, used=2)) == "time_budget"
     assert exhausted(after(policy, rounds=0, used=2)) == "token_budget"

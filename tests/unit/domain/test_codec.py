@@ -87,6 +87,10 @@ def test_how_values_are_written() -> None:
         "tier": "mcp_trusted",
         "schema_digest": "d",
         "timeout_seconds": None,
+        "alternative": None,
+        "fallback": None,
+        "max_calls": None,
+        "poller": False,
         "idempotent": False,
         "reconciles": False,
     }
@@ -171,6 +175,10 @@ FACTS = {
     "tier": "safe",
     "schema_digest": "d",
     "timeout_seconds": None,
+    "alternative": None,
+    "fallback": None,
+    "max_calls": None,
+    "poller": False,
     "idempotent": False,
     "reconciles": False,
 }

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import replace
+from decimal import Decimal
 from typing import Any
 
 import pytest
@@ -18,6 +19,7 @@ DEFAULTS: dict[str, Any] = {
     "max_seconds": None,
     "max_tool_calls": None,
     "max_total_tokens": None,
+    "max_cost_usd": None,
     "max_output_tokens": None,
     "call_timeout_seconds": 600.0,
     "idle_timeout_seconds": 120.0,
@@ -31,6 +33,13 @@ DEFAULTS: dict[str, Any] = {
     "wrap_up_seconds": 30.0,
     "wrap_up_share_of_seconds": 0.1,
     "wrap_up_output_tokens": 2048,
+    "backpressure_rounds": 3,
+    "no_progress_rounds": 5,
+    "no_progress_window": 10,
+    "max_no_progress_hints": 3,
+    "recovery_failures": 2,
+    "recovery_seconds": 1.0,
+    "max_recovery_executions": 3,
     "retry": RetryPolicy(3, 2.0, 30.0, 60.0),
     "grants": (),
 }
@@ -62,6 +71,8 @@ def refused(name: str, value: Any) -> str:
 WHOLE = [
     *(("max_rounds", 1), ("max_parallel", 1), ("wrap_up_output_tokens", 1), ("max_total_tokens", 1), ("max_output_tokens", 1)),
     *(("max_tool_calls", 0), ("max_pauses", 0), ("max_empty_replies", 0), ("max_calls_under_none", 0), ("wrap_up_rounds", 0)),
+    *(("backpressure_rounds", 1), ("no_progress_rounds", 1), ("no_progress_window", 1), ("recovery_failures", 1)),
+    *(("max_no_progress_hints", 0), ("max_recovery_executions", 0)),
 ]
 
 
@@ -75,7 +86,7 @@ def test_whole_numbers_from_the_least(name: str, least: int) -> None:
         )
 
 
-@pytest.mark.parametrize("name", ["max_tool_calls", "max_total_tokens", "max_output_tokens"])
+@pytest.mark.parametrize("name", ["max_tool_calls", "max_total_tokens", "max_output_tokens", "max_no_progress_hints"])
 def test_no_limit_is_said_by_none(name: str) -> None:
     assert policy(name, None) is None
 
@@ -90,6 +101,11 @@ def test_no_limit_is_said_by_none(name: str) -> None:
         "max_empty_replies",
         "max_calls_under_none",
         "wrap_up_rounds",
+        "backpressure_rounds",
+        "no_progress_rounds",
+        "no_progress_window",
+        "recovery_failures",
+        "max_recovery_executions",
     ],
 )
 def test_some_limits_cannot_be_lifted(name: str) -> None:
@@ -120,12 +136,20 @@ def test_shares_lie_between_nothing_and_all(name: str) -> None:
         assert refused(name, wrong) == f"Policy.{name} must be between 0 and 1, got {wrong!r} [policy-value]"
 
 
-def test_the_last_seconds_are_not_negative() -> None:
+@pytest.mark.parametrize("name", ["wrap_up_seconds", "recovery_seconds"])
+def test_the_last_seconds_and_those_to_wait_are_not_negative(name: str) -> None:
     for right in (0, 0.5, 100_000):
-        assert Policy(wrap_up_seconds=right).wrap_up_seconds == right
+        assert policy(name, right) == right
     for wrong in (-0.01, math.nan, "30", None, False):
-        assert refused("wrap_up_seconds", wrong) == (
-            f"Policy.wrap_up_seconds must be 0 or more seconds, got {wrong!r} [policy-value]"
+        assert refused(name, wrong) == f"Policy.{name} must be 0 or more seconds, got {wrong!r} [policy-value]"
+
+
+def test_a_cost_is_a_decimal_above_zero() -> None:
+    for right in (None, Decimal("0.10"), Decimal(5)):
+        assert Policy(max_cost_usd=right).max_cost_usd == right
+    for wrong in (0.1, 1, "0.10", Decimal(0), Decimal(-1), Decimal("NaN"), Decimal("Infinity")):
+        assert refused("max_cost_usd", wrong) == (
+            f'Policy.max_cost_usd must be a Decimal above 0, such as Decimal("0.10"), got {wrong!r} [policy-value]'
         )
 
 

@@ -5,10 +5,8 @@ from __future__ import annotations
 import json
 from collections import Counter
 from collections.abc import Sequence
-from random import Random
-from typing import Any
+from typing import Any, get_args
 
-import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -19,10 +17,13 @@ from geode.domain.conversation import Conversation
 from geode.domain.errors import Misuse
 from geode.domain.failures import CallFailure, RetryHint, classify_retry_error
 from geode.domain.json_value import clean_json, clean_text, dump_bytes
+from geode.domain.loop.outcome import ExhaustedReason, FailedReason
+from geode.domain.recovery import RecoveryStep
 from geode.domain.retry import RetryPolicy, read_retry_hint, retry_delay_for
-from geode.domain.turns import AssistantTurn, Hint, ToolResultsTurn, Turn, UserTurn
+from geode.domain.turns import AssistantTurn, Hint, HintKind, ToolResultsTurn, Turn, UserTurn
 from tests.unit.domain.book import breaches
 from tests.unit.domain.builders import failure
+from tests.unit.domain.loop_model import SEED, played
 from tests.unit.domain.onlooker import Onlooker, T
 from tests.unit.domain.strategies import any_turns, values_of, wild_json, wild_text
 
@@ -194,14 +195,21 @@ def test_a_lawful_list_is_a_conversation_and_no_other_is(turns: tuple[Turn, ...]
 # ---- runs --------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("block", range(10))
-def test_any_run(block: int) -> None:
-    for seed in range(block * 60, block * 60 + 60):
-        try:
-            Onlooker(Random(seed).choice).run()
-        except BaseException as error:
-            error.add_note(f"in the run of seed {seed}")
-            raise
+# What a thousand runs have to meet, so that what they agree on is something: every reason, hint and step of a recovery.
+MET = {
+    *get_args(ExhaustedReason),
+    *get_args(FailedReason),
+    *get_args(HintKind),
+    *get_args(RecoveryStep),
+    *("natural", "model_refusal", "stopped", "plain"),
+}
+
+
+def test_the_loop_and_the_book_agree_on_a_thousand_runs() -> None:
+    met = Counter[str]()
+    for number in range(1000):
+        met.update(played(SEED, number, thorough=number % 5 == 0).met)
+    assert set(met) == MET
 
 
 @settings(max_examples=50)

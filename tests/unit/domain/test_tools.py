@@ -9,7 +9,7 @@ import pytest
 
 from geode.domain.errors import Misuse
 from geode.domain.tiers import SafetyTier, tier_of
-from geode.domain.tools import ToolSpec, schema_digest
+from geode.domain.tools import ToolSpec, same_contract, schema_digest
 
 SCHEMA = {"type": "object", "properties": {"city": {"type": "string"}}, "required": ["city"]}
 
@@ -123,3 +123,40 @@ def test_an_unknown_tier_is_refused(word: str) -> None:
         f"tier {word!r} is unknown. Accepted: safe, mcp_trusted, expensive, write, dangerous [unknown-tier]"
     )
     assert caught.value.id == "unknown-tier"
+
+
+# ---- the same contract -------------------------------------------------------------------------
+
+
+def schema(**properties: Any) -> dict[str, Any]:
+    return {"type": "object", "properties": properties, "required": sorted(properties)}
+
+
+SAME: list[tuple[dict[str, Any], dict[str, Any]]] = [
+    (schema(a={"type": "string"}), schema(a={"type": "string", "description": "a", "title": "A", "default": "x"})),
+    ({**schema(), "title": "one", "$comment": "x"}, {**schema(), "description": "other", "examples": [1]}),
+    ({**schema(a={}, b={})}, {**schema(a={}, b={}), "required": ["b", "a"]}),
+    (schema(a={"items": [{"title": "x"}]}), schema(a={"items": [{}]})),
+    (schema(a={"minimum": 1}), schema(a={"minimum": 1.0})),
+]
+OTHER_CONTRACT: list[tuple[dict[str, Any], dict[str, Any]]] = [
+    (schema(a={"type": "string"}), schema(a={"type": "integer"})),
+    (schema(a={}), schema(a={}, b={})),
+    (schema(a={}), {**schema(a={}), "required": []}),
+    (schema(a={}), {**schema(a={}), "additionalProperties": False}),
+    (schema(title={}), schema()),
+    ({**schema(), "$defs": {"title": {"type": "string"}}}, {**schema(), "$defs": {"title": {"type": "integer"}}}),
+    (schema(a={"const": {"title": "x"}}), schema(a={"const": {"title": "y"}})),
+    (schema(a={"enum": [{"description": "x"}]}), schema(a={"enum": [{}]})),
+]
+
+
+@pytest.mark.parametrize(("one", "other"), SAME, ids=range(len(SAME)))
+def test_what_a_schema_says_in_words_is_no_part_of_the_contract(one: Any, other: Any) -> None:
+    assert same_contract(ToolSpec("a", "", one), ToolSpec("b", "", other))
+    assert same_contract(ToolSpec("b", "", other), ToolSpec("a", "", one))
+
+
+@pytest.mark.parametrize(("one", "other"), OTHER_CONTRACT, ids=range(len(OTHER_CONTRACT)))
+def test_what_a_schema_takes_is_the_contract(one: Any, other: Any) -> None:
+    assert not same_contract(ToolSpec("a", "", one), ToolSpec("a", "", other))

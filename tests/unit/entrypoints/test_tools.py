@@ -617,3 +617,88 @@ print(json.dumps([name for name in sys.modules if name.startswith(("pydantic", "
 """
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
     assert json.loads(done.stdout) == []
+
+
+# ---- what stands in for a tool -----------------------------------------------------------------
+
+
+def look(query: str, limit: int = 3) -> str:
+    """Look it up."""
+    return query
+
+
+def other(query: str, limit: int = 99) -> str:
+    """Look elsewhere: other words, the same parameters."""
+    return query
+
+
+def short(query: str) -> str:
+    return query
+
+
+def change(query: str, limit: int = 3) -> str:
+    return query
+
+
+STAND_INS = (tool(tier="safe")(other), tool(tier="safe")(short), tool(tier="write")(change))
+
+
+def refused_stand_in(**settings: Any) -> str:
+    made: Any = UNTYPED(**{"tier": "safe", "name": "look", **settings})(lambda query, limit=3: query)
+    made.__annotations__ = {"query": str, "limit": int}
+    with pytest.raises(Misuse) as caught:
+        build_tools([made, *STAND_INS])
+    assert caught.value.id == "tool-recovery"
+    return str(caught.value).partition("): ")[2]
+
+
+def test_a_tool_names_what_stands_in_for_it() -> None:
+    made = tool(tier="safe", alternative="other", fallback="short", max_calls=3, poller=True, idempotent=True)(look)
+    built = build_tools([made, *STAND_INS])[0]
+    assert (built.alternative, built.fallback, built.max_calls) == ("other", "short", 3)
+    assert (built.poller, built.idempotent) == (True, True)
+
+
+def test_what_could_never_stand_in_is_refused_when_the_session_is_made() -> None:
+    assert refused_stand_in(alternative="othr") == (
+        'alternative names "othr", which is no tool of this session; did you mean other? [tool-recovery]'
+    )
+    assert refused_stand_in(fallback="zzz") == (
+        'fallback names "zzz", which is no tool of this session; The session has: look, other, short, change [tool-recovery]'
+    )
+    assert refused_stand_in(alternative="look") == (
+        "alternative is the tool itself; name another one, or leave it out [tool-recovery]"
+    )
+    assert refused_stand_in(fallback="change") == (
+        'fallback "change" is WRITE: what may change something stands in for nothing [tool-recovery]'
+    )
+    assert refused_stand_in(alternative="other", fallback="other") == (
+        'alternative and fallback are both "other"; it is tried once. Leave one of them out [tool-recovery]'
+    )
+    assert refused_stand_in(alternative="short") == (
+        'alternative "short" takes other parameters, and would be called with the same arguments. '
+        "Give both the same parameters, or make it the fallback [tool-recovery]"
+    )
+    for tier in ("write", "dangerous", None):
+        assert refused_stand_in(fallback="other", tier=tier) == (
+            f"it is {(tier or 'dangerous').upper()}, and what may change something is never tried again by another. "
+            'Leave out fallback=, or declare a tier that changes nothing, such as tier="safe" [tool-recovery]'
+        )
+
+
+@pytest.mark.parametrize(
+    ("settings", "message"),
+    [
+        ({"alternative": look}, 'alternative takes the name of a tool, got look. Write alternative="look"'),
+        ({"fallback": 3}, 'fallback takes the name of a tool, got int. Write fallback="int"'),
+        ({"max_calls": 0}, "max_calls must be a whole number of 1 or more, got 0"),
+        ({"max_calls": True}, "max_calls must be a whole number of 1 or more, got True"),
+        ({"max_calls": 1.0}, "max_calls must be a whole number of 1 or more, got 1.0"),
+        ({"poller": "yes"}, "poller is True or False, got 'yes'"),
+        ({"idempotent": 1}, "idempotent is True or False, got 1"),
+    ],
+)
+def test_a_setting_out_of_its_range_is_misuse(settings: dict[str, Any], message: str) -> None:
+    with pytest.raises(Misuse) as caught:
+        UNTYPED(**settings)
+    assert str(caught.value) == f"{message} [tool-setting]"

@@ -8,4 +8,6 @@ state can be taken up by another process, and the list of inputs is the whole ru
             ModelFailed │              Decided(Later)
                  ▼  Waited                ▼  Decided
                 Wait ─┘                Suspend
+
+While a stage is pending it also takes what a person decided and what a check of arguments found (`Checked`).
 """

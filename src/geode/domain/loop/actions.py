@@ -23,14 +23,16 @@ class CallModel:
 
 @dataclass(frozen=True, slots=True)
 class RunStage:
-    """Run the calls `start` side by side and, meanwhile, ask about the calls `ask` in one question.
+    """Run the calls `start` side by side; meanwhile, ask about the calls `ask` in one question and check the calls `check`.
 
-    The action changes as answers and results come in; what has been started or asked stays so.
+    What is run, asked and checked is the call as the open round has it, which is another tool's while
+    one stands in. The action changes as answers and results come in; what has been started or asked stays so.
     """
 
     start: tuple[str, ...]
     ask: tuple[str, ...]
     timeout_seconds: float | None = None
+    check: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

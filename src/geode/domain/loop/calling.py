@@ -4,12 +4,15 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from geode.domain.budget import call_seconds, exhausted, tokens_left, wrap_up_cause
+from geode.domain.budget import WRAP_UP_TEXT, call_seconds, exhausted, tokens_left, why_exhausted, wrap_up_cause
 from geode.domain.choice import Auto, NoTools, ToolChoice
+from geode.domain.content import Opaque
+from geode.domain.conversation import Conversation
 from geode.domain.loop.actions import CallModel
 from geode.domain.loop.ending import exhaust
 from geode.domain.loop.outcome import ExhaustedReason
 from geode.domain.loop.state import State
+from geode.domain.turns import AssistantTurn, Hint, UserTurn, hints_of
 
 
 def next_call(state: State, again: CallModel | None = None) -> State:
@@ -19,14 +22,29 @@ def next_call(state: State, again: CallModel | None = None) -> State:
     """
     reason = exhausted(state)
     if reason is not None:
-        return exhaust(state, reason)
+        return exhaust(state, reason, why=why_exhausted(state, reason))
     if again is not None:
         return replace(state, pending=replace(again, timeout_seconds=call_seconds(state)))
-    cause = wrap_up_cause(state)
+    cause, hints = wrap_up_cause(state), () if _to_be_continued(state.closed) else wrap_up_hints(state)
     call = CallModel(
         state.counters.rounds + 1, 1, _choice(state, cause), cause, _output_limit(state, cause), call_seconds(state)
     )
-    return replace(state, pending=call, counters=replace(state.counters, call_started_at=state.now))
+    closed = state.closed.grown(UserTurn((), hints)) if hints else state.closed
+    return replace(state, pending=call, closed=closed, counters=replace(state.counters, call_started_at=state.now))
+
+
+def _to_be_continued(closed: Conversation) -> bool:
+    """Whether the last turn is a paused one that has to go back with nothing after it: a tool of the server may run in it."""
+    last = closed.turns[-1]
+    return isinstance(last, AssistantTurn) and any(isinstance(item, Opaque) for item in last.items)
+
+
+def wrap_up_hints(state: State) -> tuple[Hint, ...]:
+    """What the model is told, once in a run, before the first call that has to conclude."""
+    if exhausted(state) is not None or wrap_up_cause(state) is None:
+        return ()
+    told = any(hint.kind == "wrap_up" for hint in hints_of(state.closed.turns[state.terms.first_turn :]))
+    return () if told else (Hint("wrap_up", WRAP_UP_TEXT),)
 
 
 def _choice(state: State, cause: ExhaustedReason | None) -> ToolChoice:

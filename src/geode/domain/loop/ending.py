@@ -10,7 +10,7 @@ from geode.domain.loop.actions import Finish
 from geode.domain.loop.outcome import Answered, Exhausted, ExhaustedReason, Failed, FailedReason, Refused, Stopped
 from geode.domain.loop.state import State
 from geode.domain.reply import AdapterCallResult
-from geode.domain.turns import AssistantTurn
+from geode.domain.turns import AssistantTurn, UserTurn
 
 
 def end(state: State, reason: Literal["natural", "stopped"]) -> State:
@@ -39,12 +39,16 @@ def fail(state: State, reason: FailedReason, why: str, failure: CallFailure | No
 
 
 def last_words(state: State) -> str:
-    """The text of the last answer: the assistant turns at the end, which are several after a pause."""
+    """The text of the last answer: the assistant turns at the end, which are several after a pause. Hints end no answer."""
     texts: list[str] = []
     for turn in reversed(state.closed.turns):
-        if not isinstance(turn, AssistantTurn):
-            break
-        texts.append(turn.text)
+        match turn:
+            case AssistantTurn():
+                texts.append(turn.text)
+            case UserTurn(items=()):
+                continue
+            case _:
+                break
     return "".join(reversed(texts))
 
 

@@ -49,8 +49,17 @@ class Decided:
 
 
 @dataclass(frozen=True, slots=True)
+class Checked:
+    """Whether the tool that is to stand in takes the arguments of the call."""
+
+    at: float
+    call_id: str
+    verdict: Verdict
+
+
+@dataclass(frozen=True, slots=True)
 class ToolFinished:
-    """One call has its result."""
+    """One call was executed, with this result."""
 
     at: float
     result: ToolResult
@@ -85,5 +94,14 @@ class Interrupted:
 
 
 Input: TypeAlias = (
-    ModelReplied | ModelFailed | CallRefused | Decided | ToolFinished | Waited | TimePassed | StopRequested | Interrupted
+    ModelReplied
+    | ModelFailed
+    | CallRefused
+    | Decided
+    | Checked
+    | ToolFinished
+    | Waited
+    | TimePassed
+    | StopRequested
+    | Interrupted
 )

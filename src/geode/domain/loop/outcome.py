@@ -13,7 +13,14 @@ from geode.domain.failures import CallFailure
 from geode.domain.reply import Usage
 
 ExhaustedReason: TypeAlias = Literal[
-    "max_rounds", "time_budget", "tool_budget", "token_budget", "context_exhausted", "answer_truncated"
+    "max_rounds",
+    "time_budget",
+    "tool_budget",
+    "token_budget",
+    "cost_budget",
+    "no_progress",
+    "context_exhausted",
+    "answer_truncated",
 ]
 FailedReason: TypeAlias = Literal["billing_error", "auth_error", "request_error", "model_error"]
 
@@ -52,7 +59,8 @@ class Refused:
 class Exhausted:
     """A limit ended the run. `text` is the model's conclusion if it gave one, else what was said so far.
 
-    `why` tells the operator of the failure that the limit left no time to make good, if there was one.
+    `why` tells the operator what the reason alone does not: the failure that there was no time to make
+    good, the call that brought no progress, a cost that nobody tells.
     """
 
     text: str

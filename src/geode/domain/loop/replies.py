@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import Final
 
+from geode.domain.budget import calls_left
 from geode.domain.call_ids import with_unique_ids
 from geode.domain.choice import NoTools
 from geode.domain.content import ToolResult, ToolUseBlock, result
@@ -13,10 +14,11 @@ from geode.domain.loop.actions import CallModel
 from geode.domain.loop.calling import next_call
 from geode.domain.loop.ending import end, exhaust, fail, refuse
 from geode.domain.loop.state import OpenRound, State
+from geode.domain.recovery import Recovery, needs_recovery
 from geode.domain.reply import AdapterCallResult, Stop
 from geode.domain.rounds import settle
 from geode.domain.turns import AssistantTurn, says_nothing
-from geode.domain.verdicts import Verdict
+from geode.domain.verdicts import Valid, Verdict
 
 CUT: Final = "not run: the reply was cut off by the output limit; send the call again, with smaller arguments"
 UNDER_NONE: Final = "not run: no tool may be called in this round; answer in text"
@@ -87,9 +89,26 @@ def _open_round(state: State, call: CallModel, reply: AdapterCallResult, verdict
     if reply.stop is Stop.MAX_TOKENS:
         return _opened(state, turn, (result(one.id, "failed", CUT) for one in turn.calls))
     terms = state.terms
-    left = None if terms.policy.max_tool_calls is None else terms.policy.max_tool_calls - state.counters.tool_calls
-    found = settle(turn.calls, verdicts, terms.tools, state.grants, can_ask=terms.can_ask, calls_left=left)
-    return _opened(state, turn, found)
+    found = settle(
+        turn.calls,
+        verdicts,
+        terms.tools,
+        state.grants,
+        can_ask=terms.can_ask,
+        calls_left=calls_left(state),
+        calls_of=state.counters.calls_of,
+    )
+    return _recovering(_opened(state, turn, found))
+
+
+def _recovering(state: State) -> State:
+    """The calls that may run of tools that keep failing, at the beginning of their recovery."""
+    terms, failures = state.terms, state.habits.failures
+    calls = [
+        call for call in state.round.waiting if needs_recovery(terms.tools[call.name], failures.get(call.name, 0), terms.policy)
+    ]
+    recovering = {call.id: Recovery("retry", call, Valid()) for call in calls}
+    return replace(state, open=replace(state.round, recovering=recovering)) if recovering else state
 
 
 def _opened(state: State, turn: AssistantTurn, found: Iterator[ToolResult]) -> State:

@@ -7,6 +7,7 @@ a result it is decided here whether it may run again.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Collection, Mapping
 from dataclasses import replace
 from typing import Literal, TypeAlias
@@ -15,9 +16,11 @@ from geode.domain.content import Owner, ToolResult, result
 from geode.domain.errors import CodecError, Misuse
 from geode.domain.loop.actions import CallModel, Finish, RunStage, Suspend, Wait
 from geode.domain.loop.calling import next_call
-from geode.domain.loop.state import State
+from geode.domain.loop.state import OpenRound, State
 from geode.domain.loop.step import advance
+from geode.domain.recovery import Recovery, concluded
 from geode.domain.repair import INTERRUPTED
+from geode.domain.rounds import as_decided
 from geode.domain.tiers import SafetyTier
 from geode.domain.tools import ToolFacts
 
@@ -69,7 +72,8 @@ def revived(
 def in_doubt(state: State, tools: Mapping[str, ToolFacts]) -> dict[str, Doubt]:
     """Calls that had been started and have no result, and what to do about each.
 
-    Whether a call wanted by the pending stage had really started, nobody wrote down: it may have.
+    Whether a call wanted by the pending stage had really started, nobody wrote down: it may have. In a
+    recovery it is the tool that stands in which may have run.
     """
     if not isinstance(state.pending, RunStage):
         return {}
@@ -98,10 +102,19 @@ def _settled(
             if state.stopping:
                 found[id] = result(id, "interrupted", INTERRUPTED)
         elif known is not None and known.kind == "ok":
-            found[id] = known
+            found[id] = _answer(state.round, known)
         else:
-            found[id] = _unknown(id, state.round.call(id).name, "" if known is None else known.text)
+            unknown = _unknown(id, state.round.call(id).name, "" if known is None else known.text)
+            found[id] = _answer(state.round, unknown)
     return found
+
+
+def _answer(round: OpenRound, found: ToolResult) -> ToolResult:
+    """The result of a call whose execution came to `found`, which no further step of a recovery follows."""
+    recovery = round.recovering.get(found.call_id)
+    if recovery is None:
+        return found
+    return concluded(recovery.executed(as_decided(recovery.call, round), found))
 
 
 def _unknown(id: str, name: str, why: str) -> ToolResult:
@@ -129,14 +142,43 @@ def _asked(facts: ToolFacts) -> ToolFacts:
 
 def _reopened(stored: State, bound: State, answered: Collection[str], found: Mapping[str, ToolResult]) -> State:
     """The open round of `stored`, gone on with in `bound`: `found` are the results that its calls got meanwhile."""
-    round, tools = stored.round, bound.terms.tools
+    round, tools = _checked_round(stored.round), bound.terms.tools
     changed = changed_tools(stored, tools)
-    names = {call.id: call.name for call in round.turn.calls}
-    if not {*round.results, *round.decisions} <= names.keys():
-        raise CodecError("the snapshot is damaged: its open round has results or answers for calls that are not in it")
-    gone = {id: result(id, "failed", f"the tool {names[id]} is no longer there") for id in names if names[id] not in tools}
+    names = {call.id: round.current(call).name for call in round.turn.calls}
+    gone = {
+        call.id: result(call.id, "failed", f"the tool {call.name} is no longer there")
+        for call in round.turn.calls
+        if call.name not in tools
+    }
     asked_again = {call.id for call in round.postponed if call.id not in answered}
-    decisions = {id: decision for id, decision in round.decisions.items() if names[id] not in changed and id not in asked_again}
-    results = {**gone, **round.results, **found}
-    reopened = replace(round, results=results, decisions=decisions, ran=round.ran + len(found))
+    reopened = replace(
+        round,
+        results={**gone, **round.results, **found},
+        decisions={id: made for id, made in round.decisions.items() if names[id] not in changed and id not in asked_again},
+        ran=dict(Counter(round.ran) + Counter(names[id] for id in found)),
+        recovering={id: _as_of_today(recovery, changed, tools) for id, recovery in round.recovering.items()},
+    )
     return advance(replace(bound, open=reopened, pending=RunStage((), ())))
+
+
+def _checked_round(round: OpenRound) -> OpenRound:
+    """The open round of a snapshot; CodecError for one in which things do not belong together."""
+    calls = {call.id for call in round.turn.calls}
+    if not {*round.results, *round.decisions, *round.recovering} <= calls:
+        raise CodecError("the snapshot is damaged: its open round has results or answers for calls that are not in it")
+    if not all(_makes_sense(id, recovery) for id, recovery in round.recovering.items()):
+        raise CodecError("the snapshot is damaged: the recovery of a call in its open round contradicts itself")
+    return round
+
+
+def _makes_sense(id: str, recovery: Recovery) -> bool:
+    if recovery.step == "retry":
+        return recovery.call.id == id and recovery.last is None and recovery.verdict is not None
+    return recovery.call.id == id and recovery.last is not None
+
+
+def _as_of_today(recovery: Recovery, changed: Collection[str], tools: Mapping[str, ToolFacts]) -> Recovery:
+    """What stands in is checked again if it is another tool than it was."""
+    name = recovery.call.name
+    stands_in = recovery.step != "retry"
+    return replace(recovery, verdict=None) if stands_in and (name in changed or name not in tools) else recovery

@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from geode.domain.approval import Decision, Grant, Later
 from geode.domain.choice import ToolChoice
 from geode.domain.content import Owner, ToolResult, ToolUseBlock
 from geode.domain.conversation import Conversation
 from geode.domain.errors import IllegalInput
+from geode.domain.habits import Habits
 from geode.domain.loop.actions import Action, RunStage
 from geode.domain.policy import Policy
+from geode.domain.recovery import Recovery
 from geode.domain.reply import Usage
 from geode.domain.tools import ToolFacts
 from geode.domain.turns import AssistantTurn
@@ -19,20 +21,55 @@ from geode.domain.turns import AssistantTurn
 
 @dataclass(frozen=True, slots=True)
 class OpenRound:
-    """A turn whose calls are not all answered yet. `ran` counts the calls that were executed."""
+    """A turn whose calls are not all answered yet.
+
+    `ran` counts the executions of each tool; `recovering` tells how far each call is whose tool keeps failing.
+    """
 
     turn: AssistantTurn
     results: Mapping[str, ToolResult]
     decisions: Mapping[str, Decision]
-    ran: int = 0
+    ran: Mapping[str, int] = field(default_factory=dict[str, int])
+    recovering: Mapping[str, Recovery] = field(default_factory=dict[str, Recovery])
 
     def call(self, call_id: str) -> ToolUseBlock:
+        """The call as it is to run now: of the tool that stands in for its own, where one does."""
+        return self.current(self.called(call_id))
+
+    def called(self, call_id: str) -> ToolUseBlock:
+        """The call as the model made it."""
         return next(call for call in self.turn.calls if call.id == call_id)
+
+    def current(self, call: ToolUseBlock) -> ToolUseBlock:
+        """What runs for `call` now."""
+        recovery = self.recovering.get(call.id)
+        return call if recovery is None else recovery.call
+
+    def step_of(self, call_id: str) -> int:
+        """How many steps of its recovery a call has behind it: it may be started, and asked about, once in each."""
+        recovery = self.recovering.get(call_id)
+        return 0 if recovery is None else len(recovery.tried)
+
+    @property
+    def executions(self) -> int:
+        """How many executions of tools the round has had."""
+        return sum(self.ran.values())
+
+    @property
+    def unchecked(self) -> Mapping[str, Recovery]:
+        """The calls whose stand-in was not checked yet, by id."""
+        found = self.recovering.items()
+        return {id: one for id, one in found if one.verdict is None and id not in self.results}
+
+    def escalated(self, call_id: str) -> bool:
+        """Whether the call runs once more only if a person says so, whatever its tier."""
+        recovery = self.recovering.get(call_id)
+        return recovery is not None and recovery.step == "escalate"
 
     @property
     def waiting(self) -> tuple[ToolUseBlock, ...]:
-        """Calls without a result, in call order."""
-        return tuple(call for call in self.turn.calls if call.id not in self.results)
+        """Calls without a result as they are to run now, in call order."""
+        return tuple(self.current(call) for call in self.turn.calls if call.id not in self.results)
 
     @property
     def postponed(self) -> tuple[ToolUseBlock, ...]:
@@ -42,7 +79,11 @@ class OpenRound:
 
 @dataclass(frozen=True, slots=True)
 class Counters:
-    """What has been spent. `rounds` counts model rounds, `calls_under_none` replies that called although they must not."""
+    """What has been spent.
+
+    `rounds` counts model rounds, `tool_calls` executions and `calls_of` those of each tool,
+    `calls_under_none` replies that called although they must not.
+    """
 
     rounds: int = 0
     tool_calls: int = 0
@@ -52,6 +93,7 @@ class Counters:
     empty_replies: int = 0
     calls_under_none: int = 0
     call_started_at: float = 0.0
+    calls_of: Mapping[str, int] = field(default_factory=dict[str, int])
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,6 +125,7 @@ class State:
     counters: Counters = Counters()
     grants: tuple[Grant, ...] = ()
     stopping: bool = False
+    habits: Habits = Habits()
 
     @property
     def round(self) -> OpenRound:

@@ -7,17 +7,19 @@ from dataclasses import replace
 from typing import Final, TypeVar
 
 from geode.domain.approval import Approve, Decision, Deny, Grant, Later
-from geode.domain.budget import WRAP_UP_TEXT
+from geode.domain.budget import room_for
 from geode.domain.choice import Auto, ToolChoice
-from geode.domain.content import Owner, ToolResult, result
+from geode.domain.content import Owner, ResultKind, ToolResult, ToolUseBlock, result
 from geode.domain.conversation import Conversation
 from geode.domain.errors import IllegalInput
 from geode.domain.failures import FailureClass, classify_retry_error, describe
-from geode.domain.loop.actions import Action, CallModel, Finish, RunStage, Wait
+from geode.domain.loop.actions import CallModel, Finish, RunStage, Wait
 from geode.domain.loop.calling import next_call
+from geode.domain.loop.closing import close
 from geode.domain.loop.ending import end, exhaust, fail
 from geode.domain.loop.inputs import (
     CallRefused,
+    Checked,
     Decided,
     Input,
     Interrupted,
@@ -32,11 +34,12 @@ from geode.domain.loop.outcome import FailedReason
 from geode.domain.loop.replies import judge_reply
 from geode.domain.loop.state import OpenRound, State, Terms
 from geode.domain.policy import Policy
+from geode.domain.recovery import Recovery, concluded, next_step
 from geode.domain.repair import INTERRUPTED
 from geode.domain.retry import retry_delay_for
-from geode.domain.rounds import next_stage, refusal
+from geode.domain.rounds import as_decided, next_stage, refusal, unapproved
 from geode.domain.tools import ToolFacts
-from geode.domain.turns import Hint, ToolResultsTurn, UserTurn
+from geode.domain.turns import UserTurn
 
 Pending = TypeVar("Pending")
 
@@ -80,6 +83,8 @@ def step(state: State, input: Input) -> State:
             return next_call(now, _pending(now, Wait).call)
         case Decided():
             return _decided(now, input)
+        case Checked():
+            return _checked(now, input)
         case TimePassed():
             return _out_of_time(now)
         case StopRequested():
@@ -160,13 +165,13 @@ def _decided(state: State, input: Decided) -> State:
     round, call = state.round, state.round.call(input.call_id)
     decision = input.decision
     if isinstance(decision, Deny):
-        return _settled(state, result(call.id, "denied", f"denied: {decision.why}"))
+        return _not_run(state, result(call.id, "denied", f"denied: {decision.why}"))
     if isinstance(decision, Approve) and decision.input is not None:
         if input.verdict is None:
             raise IllegalInput(f"the edited arguments of call {call.id!r} have no verdict")
         refused = refusal(call, input.verdict)
         if refused is not None:
-            return _settled(state, refused)
+            return _not_run(state, refused)
     decisions = {**round.decisions, call.id: decision}
     grants = (*state.grants, *_granted(call.name, call.input, decision))
     return advance(replace(state, open=replace(round, decisions=decisions), grants=grants))
@@ -190,16 +195,69 @@ def _granted(tool: str, arguments: Mapping[str, object], decision: Decision) -> 
 
 def _tool_finished(state: State, input: ToolFinished) -> State:
     found, stage, round = input.result, state.stage, state.round
-    if found.call_id not in stage.start:
-        raise IllegalInput(f"call {found.call_id!r} was not started")
-    open = OpenRound(round.turn, {**round.results, found.call_id: found}, round.decisions, round.ran + 1)
-    running = tuple(id for id in stage.start if id != found.call_id)
-    # While others of the stage run, a result lets nothing new start.
-    pending = RunStage(running, stage.ask, stage.timeout_seconds)
+    id = found.call_id
+    if id not in stage.start:
+        raise IllegalInput(f"call {id!r} was not started")
+    call, recovery = round.call(id), round.recovering.get(id)
+    ran = {**round.ran, call.name: round.ran.get(call.name, 0) + 1}
+    results = round.results if recovery is not None else {**round.results, id: found}
+    open = OpenRound(round.turn, results, round.decisions, ran, round.recovering)
+    running = tuple(other for other in stage.start if other != id)
+    pending = RunStage(running, stage.ask, stage.timeout_seconds, stage.check)
     now = max(state.now, input.at)
     # Written out, since this is done for every call: `replace` would cost as much as all the rest.
-    after = State(state.terms, state.closed, now, pending, open, state.counters, state.grants, state.stopping)
-    return after if running else advance(after)
+    after = State(state.terms, state.closed, now, pending, open, state.counters, state.grants, state.stopping, state.habits)
+    if recovery is not None:
+        return _recovered(after, recovery.executed(as_decided(call, round), found))
+    # While others of the stage run, a result lets nothing new start, and only the time may end what waits.
+    return after if running and not _time_is_up(after) else advance(after)
+
+
+def _checked(state: State, input: Checked) -> State:
+    """A tool may stand in if it takes the arguments and may run, by its tier or by an answer that somebody can give."""
+    if input.call_id not in state.stage.check:
+        raise IllegalInput(f"call {input.call_id!r} is not to be checked")
+    round, tools = state.round, state.terms.tools
+    recovery = round.recovering[input.call_id]
+    call = recovery.call
+    refused = refusal(call, input.verdict)
+    if refused is None and call.name not in tools:
+        raise IllegalInput(f"a call of no known tool has the verdict Valid: {call.name}")
+    if refused is None and not state.terms.can_ask:
+        refused = unapproved(call, tools[call.name], state.grants)
+    if refused is not None:
+        return _recovered(state, recovery.passed_over(refused))
+    recovering = {**round.recovering, call.id: replace(recovery, verdict=input.verdict)}
+    return advance(replace(state, open=replace(round, recovering=recovering)))
+
+
+def _not_run(state: State, answer: ToolResult) -> State:
+    """The answer of a call that will not run; in a recovery that has begun, of one step of it."""
+    recovery = state.round.recovering.get(answer.call_id)
+    if recovery is None or recovery.last is None:
+        return _settled(state, answer)
+    return _recovered(state, recovery.passed_over(answer))
+
+
+def _recovered(state: State, recovery: Recovery) -> State:
+    """The next step of a recovery, or the result of its call. Nothing new begins in a run that is being stopped."""
+    terms, round, id = state.terms, state.round, recovery.call.id
+    following = (
+        None
+        if state.stopping
+        else next_step(
+            recovery,
+            round.called(id).name,
+            terms.tools,
+            terms.policy.max_recovery_executions,
+            can_ask=terms.can_ask,
+            room=lambda name: room_for(state, name, id),
+        )
+    )
+    if following is None:
+        return _settled(state, concluded(recovery))
+    decisions = {other: decision for other, decision in round.decisions.items() if other != id}
+    return advance(replace(state, open=replace(round, decisions=decisions, recovering={**round.recovering, id: following})))
 
 
 def _settled(state: State, *found: ToolResult, stopping: bool = False) -> State:
@@ -211,26 +269,29 @@ def advance(state: State) -> State:
     """The next stage of the open round, or its end when every call has its result."""
     running = _running(state)
     if not state.round.waiting:
-        return _close(state)
+        return close(state)
     if state.stopping:
         return replace(state, pending=RunStage(running, ()))
-    remaining = state.remaining_seconds
-    if remaining is not None and remaining <= 0:
+    if _time_is_up(state):
         late = [call for call in state.round.waiting if call.id not in running]
         if late:
-            return _settled(state, *(result(call.id, "failed", OUT_OF_TIME) for call in late))
+            return _settled(state, *(_left_off(state, call, "failed", OUT_OF_TIME) for call in late))
         return replace(state, pending=RunStage(running, ()))
     current = state.pending if isinstance(state.pending, RunStage) else RunStage((), ())
-    stage = next_stage(state.round, state.terms.tools, state.grants, remaining, current)
-    return _close(state) if stage is None else replace(state, pending=stage)
+    stage = next_stage(state.round, state.terms.tools, state.grants, state.remaining_seconds, current)
+    return close(state) if stage is None else replace(state, pending=stage)
 
 
 def _out_of_time(state: State) -> State:
     """Questions are withdrawn and nothing new starts; what runs keeps its own deadline."""
-    remaining = state.remaining_seconds
-    if not isinstance(state.pending, RunStage) or remaining is None or remaining > 0:
+    if not isinstance(state.pending, RunStage) or not _time_is_up(state):
         raise IllegalInput("no stage is pending whose time is up")
     return advance(state)
+
+
+def _time_is_up(state: State) -> bool:
+    remaining = state.remaining_seconds
+    return remaining is not None and remaining <= 0
 
 
 def _running(state: State) -> tuple[str, ...]:
@@ -240,33 +301,10 @@ def _running(state: State) -> tuple[str, ...]:
     return tuple(id for id in state.pending.start if id not in state.round.results)
 
 
-def _close(state: State) -> State:
-    """The round becomes part of the conversation: results in call order, then hints."""
-    round = state.round
-    results = tuple(round.results[call.id] for call in round.turn.calls)
-    counters = replace(state.counters, tool_calls=state.counters.tool_calls + round.ran)
-    closed = replace(state, open=None, closed=state.closed.grown(round.turn, ToolResultsTurn(results)), counters=counters)
-    if state.stopping:
-        return end(closed, "stopped")
-    if state.counters.calls_under_none > state.terms.policy.max_calls_under_none:
-        return _never_concluded(closed, state.pending)
-    planned = next_call(closed)
-    if isinstance(planned.pending, CallModel) and planned.pending.wrap_up and not _hinted(state):
-        hinted = ToolResultsTurn(results, (Hint("wrap_up", WRAP_UP_TEXT),))
-        return replace(planned, closed=state.closed.grown(round.turn, hinted))
-    return planned
-
-
-def _never_concluded(state: State, last: Action) -> State:
-    """The model was asked for text alone and called again."""
-    if isinstance(last, CallModel) and last.wrap_up is not None:
-        return exhaust(state, last.wrap_up)
-    return fail(state, "model_error", f"{state.terms.owner.adapter}: the model keeps calling tools although the choice is none")
-
-
-def _hinted(state: State) -> bool:
-    turns = state.closed.turns[state.terms.first_turn :]
-    return any(isinstance(turn, ToolResultsTurn) and turn.hints for turn in turns)
+def _left_off(state: State, call: ToolUseBlock, kind: ResultKind, text: str) -> ToolResult:
+    """The result of a call that does not run any more: these words, unless its recovery has got somewhere."""
+    recovery = state.round.recovering.get(call.id)
+    return result(call.id, kind, text) if recovery is None or recovery.last is None else concluded(recovery)
 
 
 # ---- the caller --------------------------------------------------------------------------------
@@ -279,8 +317,8 @@ def _stop(state: State) -> State:
     if state.open is None:
         return end(state, "stopped")
     running = _running(state)
-    left = (call.id for call in state.round.waiting if call.id not in running)
-    return _settled(state, *(result(id, "interrupted", NOT_STARTED) for id in left), stopping=True)
+    left = (call for call in state.round.waiting if call.id not in running)
+    return _settled(state, *(_left_off(state, call, "interrupted", NOT_STARTED) for call in left), stopping=True)
 
 
 def _interrupt(state: State) -> State:
@@ -290,5 +328,10 @@ def _interrupt(state: State) -> State:
     if state.open is None:
         return end(state, "stopped")
     running = state.pending.start if isinstance(state.pending, RunStage) else ()
-    found = (result(call.id, "interrupted", INTERRUPTED if call.id in running else NOT_STARTED) for call in state.round.waiting)
+    found = (
+        result(call.id, "interrupted", INTERRUPTED)
+        if call.id in running
+        else _left_off(state, call, "interrupted", NOT_STARTED)
+        for call in state.round.waiting
+    )
     return _settled(state, *found, stopping=True)

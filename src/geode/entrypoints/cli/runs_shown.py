@@ -57,7 +57,7 @@ def line_of(recording: Recording, run_by: str | None) -> RunLine:
         _stopped_at(found, state, run_by),
         _began(recording),
         counters.rounds,
-        counters.tool_calls + (0 if state.open is None else state.open.ran),
+        counters.tool_calls + (0 if state.open is None else state.open.executions),
         first[0].text if first and isinstance(first[0], UserTurn) else "",
         f"{owner.adapter} {owner.model}",
         counters.usage.total_tokens,

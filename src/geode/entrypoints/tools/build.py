@@ -17,12 +17,14 @@ from geode.entrypoints.tools.docstring import read_docstring
 from geode.entrypoints.tools.plain import Convert, Shape, object_schema, plain
 from geode.entrypoints.tools.signature import NO_DEFAULT, Injected, Parameter, Signature, read_signature, unresolved
 from geode.entrypoints.tools.source import Source, source_of
+from geode.entrypoints.tools.stand_ins import check_stand_ins
 from geode.ports.schema import SchemaValidator
 from geode.ports.tools import Invoke, Tool, ToolContext
 
 
 def build_tools(values: Iterable[object], deps: object = None, validator: SchemaValidator | None = None) -> tuple[Tool, ...]:
-    """The tools that `values` are, in order. Misuse for what `as_tool` refuses, and for two tools of one name.
+    """The tools that `values` are, in order. Misuse for what `as_tool` refuses, for two tools of one name, and
+    for a tool whose `alternative` or `fallback` cannot stand in for it.
 
     With a `validator`, also for a schema that is none, where somebody wrote one: those that are made of the
     plain types of a function are right by construction, and need not be compiled before they are used.
@@ -39,6 +41,8 @@ def build_tools(values: Iterable[object], deps: object = None, validator: Schema
         named[name] = tool
         if validator is not None and not (isinstance(tool.invoke, _Handler) and tool.invoke.by_table):
             _refuse_broken(tool.spec, validator)
+    for tool in tools:
+        check_stand_ins(tool, named)
     return tools
 
 
@@ -73,6 +77,10 @@ def as_tool(value: object, deps: object = None) -> Tool:
         not source.is_async if declared.blocking is None else declared.blocking,
         declared.timeout_seconds,
         source.place,
+        declared.alternative,
+        declared.fallback,
+        declared.max_calls,
+        declared.poller,
         declared.idempotent,
         _of_same_object(value, declared.reconcile),
     )

@@ -14,7 +14,10 @@ from geode.domain.tiers import SafetyTier, TierName, tier_of
 F = TypeVar("F", bound=Callable[..., Any])
 
 _ATTRIBUTE: Final = "__geode_tool__"
-_SETTINGS: Final = ("tier", "name", "description", "timeout_seconds", "blocking", "strict", "idempotent", "reconcile")
+_SETTINGS: Final = (
+    *("tier", "name", "description", "timeout_seconds", "blocking", "strict"),
+    *("alternative", "fallback", "max_calls", "poller", "idempotent", "reconcile"),
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,6 +30,10 @@ class Declaration:
     timeout_seconds: float | None = None
     blocking: bool | None = None
     strict: bool = False
+    alternative: str | None = None
+    fallback: str | None = None
+    max_calls: int | None = None
+    poller: bool = False
     idempotent: bool = False
     reconcile: Callable[..., Any] | None = None
 
@@ -42,6 +49,10 @@ def tool(
     timeout_seconds: float | None = None,
     blocking: bool | None = None,
     strict: bool = False,
+    alternative: str | None = None,
+    fallback: str | None = None,
+    max_calls: int | None = None,
+    poller: bool = False,
     idempotent: bool = False,
     reconcile: Callable[..., Any] | None = None,
 ) -> Callable[[F], F]: ...
@@ -55,6 +66,10 @@ def tool(
     timeout_seconds: float | None = None,
     blocking: bool | None = None,
     strict: bool = False,
+    alternative: str | None = None,
+    fallback: str | None = None,
+    max_calls: int | None = None,
+    poller: bool = False,
     idempotent: bool = False,
     reconcile: Callable[..., Any] | None = None,
     **unknown: Any,
@@ -65,17 +80,31 @@ def tool(
     `name` and `description` replace the function's own. `timeout_seconds` is its deadline, if it is not
     the policy's. `blocking=False` says that a synchronous function never blocks, so that it needs no
     thread. `strict=True` asks the provider to hold the model to the schema: where it has no such mode, or the
-    schema does not fit it, no request leaves. An unknown setting or tier, or a deadline that is none, is Misuse.
+    schema does not fit it, no request leaves.
+
+    `alternative` names a tool with the same parameters that stands in when this one keeps failing,
+    `fallback` a cheaper one; neither may change anything. `max_calls` bounds its executions in a run.
+    `poller=True`: calling it again with the same arguments is no lack of progress.
 
     For runs whose process ended during a call: `idempotent=True` promises that running the call again, with
     the same `ToolContext.idempotency_key`, has the effect of once; `reconcile` is a function of the arguments
     and the `ToolContext` that returns the result which the call had, or `NotRun()`. A method of the same
-    class may be given as it stands in the class.
+    class may be given as it stands in the class. A setting that is unknown or out of its range is Misuse.
     """
     refuse_unknown("@tool", unknown, _SETTINGS)
-    _check_reconcile(reconcile)
     declaration = Declaration(
-        tier_of(tier), name, description, _deadline(timeout_seconds), blocking, strict, bool(idempotent), reconcile
+        tier_of(tier),
+        name,
+        description,
+        timeout_seconds=_deadline(timeout_seconds),
+        blocking=blocking,
+        strict=strict,
+        alternative=_tool_name("alternative", alternative),
+        fallback=_tool_name("fallback", fallback),
+        max_calls=_count("max_calls", max_calls),
+        poller=_flag("poller", poller),
+        idempotent=_flag("idempotent", idempotent),
+        reconcile=_reconciler(reconcile),
     )
 
     def declare(function: F) -> F:
@@ -101,15 +130,36 @@ def declaration_of(value: object) -> Declaration:
     return found if isinstance(found, Declaration) else Declaration()
 
 
-def _check_reconcile(reconcile: object) -> None:
-    if reconcile is not None and not callable(reconcile):
-        kind = type(reconcile).__name__
-        raise Misuse("tool-reconcile", f"reconcile= takes a function of the arguments and the ToolContext, got {kind}")
-
-
 def _deadline(seconds: object) -> float | None:
     if seconds is None:
         return None
     if not isinstance(seconds, int | float) or isinstance(seconds, bool) or not math.isfinite(seconds) or seconds <= 0:
         raise Misuse("tool-timeout", f"timeout_seconds must be a number of seconds above 0, got {seconds!r}")
     return seconds
+
+
+def _tool_name(setting: str, value: object) -> str | None:
+    if value is None or isinstance(value, str):
+        return value
+    shown = getattr(value, "__name__", type(value).__name__)
+    raise Misuse("tool-setting", f'{setting} takes the name of a tool, got {shown}. Write {setting}="{shown}"')
+
+
+def _count(setting: str, value: object) -> int | None:
+    if value is None or (isinstance(value, int) and not isinstance(value, bool) and value >= 1):
+        return value
+    raise Misuse("tool-setting", f"{setting} must be a whole number of 1 or more, got {value!r}")
+
+
+def _flag(setting: str, value: object) -> bool:
+    if not isinstance(value, bool):
+        raise Misuse("tool-setting", f"{setting} is True or False, got {value!r}")
+    return value
+
+
+def _reconciler(value: Callable[..., Any] | None) -> Callable[..., Any] | None:
+    found: object = value
+    if found is None or callable(found):
+        return value
+    kind = type(found).__name__
+    raise Misuse("tool-reconcile", f"reconcile= takes a function of the arguments and the ToolContext, got {kind}")

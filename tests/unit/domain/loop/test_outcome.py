@@ -20,7 +20,8 @@ def test_the_six_outcomes() -> None:
 
 def test_reasons_are_closed_sets() -> None:
     assert set(get_args(ExhaustedReason)) == {
-        *("max_rounds", "time_budget", "tool_budget", "token_budget", "context_exhausted", "answer_truncated")
+        *("max_rounds", "time_budget", "tool_budget", "token_budget", "cost_budget", "no_progress"),
+        *("context_exhausted", "answer_truncated"),
     }
     assert set(get_args(FailedReason)) == {"billing_error", "auth_error", "request_error", "model_error"}
 

@@ -9,7 +9,7 @@ import pytest
 from geode.domain.approval import Approve, Grant, Later
 from geode.domain.budget import WRAP_UP_TEXT
 from geode.domain.choice import Auto, Named, NoTools
-from geode.domain.content import Text, ToolResult
+from geode.domain.content import Opaque, Text, ToolResult
 from geode.domain.conversation import Conversation
 from geode.domain.errors import IllegalInput
 from geode.domain.failures import CallFailure, RetryHint
@@ -33,7 +33,7 @@ from geode.domain.policy import Policy
 from geode.domain.repair import INTERRUPTED
 from geode.domain.reply import Stop, Usage
 from geode.domain.retry import RetryPolicy
-from geode.domain.turns import Hint, ToolResultsTurn
+from geode.domain.turns import Hint, ToolResultsTurn, UserTurn
 from geode.domain.verdicts import Valid
 from tests.unit.domain.builders import (
     OWNER,
@@ -107,7 +107,7 @@ def test_the_next_round_follows_when_every_call_has_its_result() -> None:
     state = finished(replied(begun(), call("a"), at=3.0), "a", at=4.5)
     assert state.pending == CallModel(2, 1, Auto(), None, None, 600.0)
     assert (state.now, state.counters.call_started_at) == (4.5, 4.5)
-    assert state.counters == Counters(1, 1, Usage(10, 5), Usage(10, 5), 0, 0, 0, 4.5)
+    assert state.counters == Counters(1, 1, Usage(10, 5), Usage(10, 5), 0, 0, 0, 4.5, {"read": 1})
 
 
 def test_time_never_goes_back() -> None:
@@ -126,6 +126,40 @@ def test_the_last_two_rounds_of_fifty_must_conclude_and_are_told_once() -> None:
     assert model_call(state).round == 50
     assert expect(ToolResultsTurn, state.closed.turns[-1]).hints == ()
     assert ending(replied(state, "in short")).reason == "max_rounds"
+
+
+def test_where_a_round_closed_without_results_the_hint_is_a_turn_of_its_own() -> None:
+    """After a pause, and after an empty reply: nothing that was sent is changed."""
+    paused = replied(begun(Policy(max_rounds=2)), "Once upon", stop=Stop.PAUSE)
+    assert paused.closed.turns == (user(), assistant("Once upon"), UserTurn((), (HINT,)))
+    assert (model_call(paused).wrap_up, model_call(paused).tool_choice) == ("max_rounds", NoTools())
+    outcome = expect(Exhausted, ending(replied(paused, " a time")))
+    assert (outcome.reason, outcome.text) == ("max_rounds", "Once upon a time")
+    empty = replied(begun(Policy(max_rounds=2)), " ")
+    assert empty.closed.turns == (user(), UserTurn((), (HINT,)))
+    assert expect(Exhausted, ending(replied(empty, "in short"))).text == "in short"
+
+
+def test_nothing_comes_between_a_tool_of_the_server_and_its_end() -> None:
+    """A paused turn with such a use in it is refused with anything after it (server tool pairs stay together)."""
+    use = Opaque(OWNER, "server_tool_use", '{"type":"server_tool_use","id":"srvtoolu_1"}')
+    paused = replied(begun(Policy(max_rounds=3)), "so", use, stop=Stop.PAUSE)
+    again = replied(paused, "so", use, stop=Stop.PAUSE)
+    assert again.closed.turns == (user(), assistant("so", use), assistant("so", use))
+    assert model_call(again).wrap_up == "max_rounds"
+
+
+def test_a_pause_in_the_last_rounds_is_told_once() -> None:
+    state = rounds_of_reading(begun(Policy(max_rounds=9)), 7)
+    assert state.closed.turns[-1] == results(ok("r6"), hints=(HINT,))
+    paused = replied(state, "so", stop=Stop.PAUSE)
+    assert paused.closed.turns[-1] == assistant("so")
+
+
+def test_a_budget_that_is_used_up_gives_no_hint() -> None:
+    state = replied(begun(Policy(max_rounds=2, max_total_tokens=20)), call("a"))
+    assert expect(Exhausted, ending(finished(state, "a"))).reason == "token_budget"
+    assert finished(state, "a").closed.turns[-1] == results("a")
 
 
 def test_the_hint_comes_after_the_results_of_its_turn() -> None:
@@ -190,6 +224,13 @@ def test_a_transient_failure_is_tried_three_times_in_all() -> None:
     assert (outcome.reason, outcome.why) == ("model_error", "acme-payg: busy, 3 attempts in 4.0 s")
     assert outcome.failure == failure(503, "busy")
     assert outcome.conversation.turns == (user(),)
+
+
+def test_a_limit_that_a_failure_ran_into_names_the_failure() -> None:
+    late = expect(Exhausted, ending(failed(begun(Policy(max_seconds=1.0)), failure(503, "busy"), jitter=0.9)))
+    assert (late.reason, late.why) == ("time_budget", "acme-payg: busy")
+    long = expect(Exhausted, ending(failed(begun(), failure(400, "too long", code="context_length_exceeded"))))
+    assert (long.reason, long.why) == ("context_exhausted", "acme-payg: too long")
 
 
 def test_attempts_are_those_of_the_policy() -> None:
@@ -466,7 +507,7 @@ def test_what_is_left_of_the_time() -> None:
 def test_time_that_passes_withdraws_questions_and_starts_nothing_new() -> None:
     state = replied(begun(Policy(max_seconds=60.0)), call("a"), call("b", "render"), at=1.0)
     assert stage(state) == (("a",), ("b",))
-    with pytest.raises(IllegalInput, match="time is up"):
+    with pytest.raises(IllegalInput, match=r"^no stage is pending whose time is up$"):
         step(state, TimePassed(59.0))
     late = step(state, TimePassed(60.0))
     assert stage(late) == (("a",), ())
