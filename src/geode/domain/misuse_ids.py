@@ -11,6 +11,7 @@ MISUSE_IDS: Final[Mapping[str, str]] = {
     "approve-type": "`approve=` takes a function of one call, or an object with `decide(question)`.",
     "branch-place": "A conversation branches only between rounds: never between a call and its result.",
     "call-id": "A conversation was built with a call id that is empty or occurs twice; `Conversation.repaired` mends it.",
+    "capability": "`Capabilities` takes the words that its docstring names, and no others.",
     "context-twice": "A tool takes its `ToolContext` twice; one is enough.",
     "conversation-type": "`conversation=` takes a `Conversation`: `Conversation.loads(text)` makes one of stored text, "
     "`geode.conversation_from(wire, list)` one of the messages of another program.",

@@ -10,13 +10,14 @@ from geode.domain.content import MediaKind
 from geode.domain.conversation import Conversation
 from geode.domain.errors import Misuse
 from geode.domain.json_value import clean_text
-from geode.domain.models import ModelRow, ThinkingKind
+from geode.domain.models import THINKING_KINDS, ModelRow, ThinkingKind
 from geode.domain.schema_profile import SchemaProfile
 from geode.domain.thinking import Thinking
 from geode.domain.tools import ToolSpec
 from geode.domain.turns import Turn
 
 ImageMode: TypeAlias = Literal["in_result", "after_results", "none"]
+CHOICES: Final = frozenset({"auto", "none", "required", "named"})
 EVERY_MEDIA: Final[frozenset[MediaKind]] = frozenset(get_args(MediaKind))
 
 
@@ -61,14 +62,15 @@ class Capabilities:
     """What an adapter can carry.
 
     `choices` are the kinds of tool choice its wire can express: auto, none, required, named.
-    `media` are the forms of pictures and documents that it can send; `images` says where those in a result go:
-    inside it, in a user message after all results, or nowhere.
+    `media` are the forms of pictures and documents that it can send: image, image_url, pdf, text (a plain
+    text document), document_url; `images` says where those in a result go: inside it, in a user message
+    after all results, or nowhere. Misuse for a word that is none of these.
     `temperature`, `effort` and `thinking` say which settings its wire has; `models` which models take less.
     `schemas` is what its server takes of names and schemas of tools; None: whatever it is given.
     """
 
     supports_tools: bool = True
-    choices: frozenset[str] = frozenset({"auto", "none", "required", "named"})
+    choices: frozenset[str] = CHOICES
     images: ImageMode = "in_result"
     media: frozenset[MediaKind] = EVERY_MEDIA
     temperature: bool = True
@@ -76,6 +78,17 @@ class Capabilities:
     thinking: frozenset[ThinkingKind] = frozenset()
     models: tuple[ModelRow, ...] = ()
     schemas: SchemaProfile | None = None
+
+    def __post_init__(self) -> None:
+        for what, given, known in (
+            ("choices", self.choices, CHOICES),
+            ("media", self.media, EVERY_MEDIA),
+            ("thinking", self.thinking, THINKING_KINDS),
+            ("images", {self.images}, frozenset(get_args(ImageMode))),
+        ):
+            if unknown := sorted(map(str, set(given) - known)):
+                words = ", ".join(sorted(known))
+                raise Misuse("capability", f"Capabilities({what}=…) has no word {unknown[0]!r}; it takes {words}")
 
 
 def forced_choice(value: object, tools: tuple[ToolSpec, ...]) -> ToolChoice:

@@ -20,6 +20,7 @@ import geode.domain
 from geode.domain.content import DocumentUrl, ImageUrl, Opaque, Owner, Text, ToolResult, ToolUseBlock
 from geode.domain.conversation import Conversation
 from geode.domain.policy import Policy
+from geode.domain.request import Capabilities
 from geode.domain.retry import RetryPolicy
 from geode.domain.routing import Provider
 from geode.domain.thinking import ThinkingBudget
@@ -100,6 +101,13 @@ _PLAIN: dict[Any, Values] = {
     ),
     RetryPolicy: st.builds(RetryPolicy, st.integers(1, 9), st.floats(0, 99), st.floats(0, 99), st.floats(0, 99)),
     ThinkingBudget: st.builds(ThinkingBudget, st.integers(1024, 2**40)),
+    Capabilities: st.builds(
+        Capabilities,
+        st.booleans(),
+        st.frozensets(st.sampled_from(["auto", "none", "required", "named"])),
+        media=st.frozensets(st.sampled_from(["image", "pdf"])),
+        thinking=st.frozensets(st.sampled_from(["adaptive", "budget"])),
+    ),
     ImageUrl: st.builds(ImageUrl, _URLS),
     DocumentUrl: st.builds(DocumentUrl, _URLS, st.text(max_size=8)),
     ToolSpec: st.builds(

@@ -60,3 +60,11 @@ def test_the_callers_choice_is_checked_before_anything_leaves() -> None:
     with pytest.raises(Misuse) as none:
         forced_choice({"name": "nope"}, ())
     assert str(none.value) == 'tool_choice names "nope", this request has: no tools [tool-choice]'
+
+
+@pytest.mark.parametrize(
+    "words", [{"choices": {"auto", "any"}}, {"media": {"document"}}, {"thinking": {"on"}}, {"images": "yes"}]
+)
+def test_a_word_that_is_no_capability_is_refused(words: Any) -> None:
+    with pytest.raises(Misuse, match=r"has no word '.*'; it takes .*\[capability\]"):
+        Capabilities(**words)

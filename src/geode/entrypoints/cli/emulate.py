@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-import socket
+import os
 from argparse import Namespace
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -13,7 +13,6 @@ from typing import Final, cast
 from geode.domain.errors import Misuse
 from geode.domain.script import Script, says
 from geode.domain.script_json import script_from_json
-from geode.entrypoints.providers import is_loopback
 
 GREETING: Final[Script] = (
     says("Hello! I am the emulator of geode: I play a model server, and I refuse what a real one would refuse."),
@@ -42,10 +41,12 @@ def emulate_command(arguments: Namespace) -> int:
     )
     place = f"--host {arguments.host} --port {arguments.port}"
     with _listening(place):
-        port = _port(arguments.host, arguments.port)
-    print(banner(arguments.host, port), flush=True)
-    with _listening(place):
-        serve(playing, arguments.host, port)
+        serve(
+            playing,
+            arguments.host,
+            arguments.port,
+            listening=lambda port: print(banner(arguments.host, port), flush=True),
+        )
     return 0
 
 
@@ -54,7 +55,7 @@ def _listening(place: str) -> Iterator[None]:
     try:
         yield
     except (OSError, ValueError) as error:
-        why = (error.strerror or str(error)).partition(" (")[0] if isinstance(error, OSError) else str(error)
+        why = os.strerror(error.errno) if isinstance(error, OSError) and error.errno else str(error)
         raise Misuse("emulator-address", f"{place}: {why}; --port 0 takes a free one") from error
 
 
@@ -83,11 +84,3 @@ geode emulate: listening until Ctrl-C; no key is needed on this machine
   responses  {base}/v1   geode run "Hi" --model gpt-5.2 --base-url {base}/v1
   chat       {base}/v1   geode run "Hi" --model any-name --base-url {base}/v1 --wire chat
 """
-
-
-def _port(host: str, port: int) -> int:
-    """The port to serve on: known, and found free, before anything is printed."""
-    if not is_loopback(f"http://[{host}]" if ":" in host else f"http://{host}"):
-        raise ValueError(f"the emulator answers anyone who asks, so it listens on a loopback address only, not on {host!r}")
-    with socket.create_server((host, port), family=socket.AF_INET6 if ":" in host else socket.AF_INET) as probe:
-        return int(probe.getsockname()[1])

@@ -7,7 +7,7 @@ import contextlib
 import ipaddress
 import socket
 import threading
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator, Callable, Iterator
 from dataclasses import dataclass
 from typing import cast
 
@@ -117,9 +117,15 @@ def app_in_thread(app: ASGIApp, port: int = 0) -> Iterator[int]:
         listener.close()
 
 
-def serve(emulator: Emulator, host: str = LOOPBACK, port: int = 8787) -> None:
-    """Serve until interrupted. Raises ValueError off the loopback, OSError when the port is taken."""
+def serve(
+    emulator: Emulator, host: str = LOOPBACK, port: int = 8787, *, listening: Callable[[int], None] = lambda _: None
+) -> None:
+    """Serve until interrupted. Raises ValueError off the loopback, OSError when the port is taken.
+
+    `listening` is told the port as soon as whoever connects will be answered.
+    """
     listener = _listen(host, port)
+    listening(int(listener.getsockname()[1]))
     try:
         asyncio.run(_server(build_app(emulator), owns_signals=True).serve(sockets=[listener]))
     except KeyboardInterrupt:
