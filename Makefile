@@ -22,7 +22,7 @@ unexport PYTHONPATH
 unexport PYTHONHOME
 
 .DELETE_ON_ERROR:
-.PHONY: help setup demo test check format-check lint types imports mutate loop-model bench fuzz conversations kills peers format lock always
+.PHONY: help setup demo test check format-check lint types imports mutate loop-model bench crowd fuzz conversations kills peers format lock always
 
 help: ## say what can be made
 	@sed -n 's/^\([a-z-]*\):.*## /\1	/p' $(firstword $(MAKEFILE_LIST)) | expand -t 10
@@ -69,6 +69,9 @@ conversations: $(INSTALLED) ## N conversations for each adapter are written and 
 
 kills: $(INSTALLED) ## kill runs N times (300), resume them, and look what became of them
 	@$(BIN)/python -m tests.kills.killing --kills $(or $(N),300) $(ARGS)
+
+crowd: $(INSTALLED) ## N runs at once (2000), a third of them cancelled: nothing may be left behind
+	@$(BIN)/python -m bench.crowd --runs $(or $(N),2000) $(ARGS)
 
 peers: $(INSTALLED) $(PEERS_LOCKED) ## run pydantic-ai and openai-agents against a `geode emulate`
 	@cd peers && ../$(PEERS)/bin/pytest $(ARGS)

@@ -40,6 +40,8 @@ if TYPE_CHECKING:
     from geode.entrypoints.runtime import session as session
     from geode.entrypoints.tools import tool as tool
     from geode.entrypoints.wire.embedding import conversation_from as conversation_from
+    from geode.ports.hooks import Hooks as Hooks
+    from geode.ports.hooks import Veto as Veto
     from geode.ports.tools import NotRun as NotRun
     from geode.ports.tools import ToolContext as ToolContext
     from geode.ports.tools import ToolError as ToolError
@@ -54,6 +56,7 @@ __all__ = [
     "DocumentUrl",
     "Exhausted",
     "Failed",
+    "Hooks",
     "Image",
     "ImageUrl",
     "Later",
@@ -74,6 +77,7 @@ __all__ = [
     "ToolSpec",
     "ToolUseBlock",
     "Usage",
+    "Veto",
     "WireName",
     "conversation_from",
     "run",
@@ -96,6 +100,7 @@ _HOME: Final = {
     "geode.entrypoints.runtime": ("Runtime", "run", "session"),
     "geode.entrypoints.tools": ("tool",),
     "geode.entrypoints.wire.embedding": ("conversation_from",),
+    "geode.ports.hooks": ("Hooks", "Veto"),
     "geode.ports.tools": ("NotRun", "ToolContext", "ToolError", "ToolRetry"),
 }
 _MODULE_OF: Final = {name: module for module, names in _HOME.items() for name in names}

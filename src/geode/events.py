@@ -1,10 +1,14 @@
 """What observers and streams see."""
 
+from geode.entrypoints.observers import LogObserver, RichObserver
 from geode.ports.events import (
+    Aborted,
+    ApprovalAnswered,
     ApprovalAsked,
     CallDelta,
     Event,
     Finished,
+    Hooked,
     ModelCalled,
     ModelReplied,
     Notice,
@@ -19,15 +23,20 @@ from geode.ports.events import (
 )
 
 __all__ = [
+    "Aborted",
+    "ApprovalAnswered",
     "ApprovalAsked",
     "CallDelta",
     "Event",
     "Finished",
+    "Hooked",
+    "LogObserver",
     "ModelCalled",
     "ModelReplied",
     "Notice",
     "Observer",
     "Retrying",
+    "RichObserver",
     "RoundClosed",
     "TextDelta",
     "ThinkingDelta",

@@ -12,6 +12,10 @@ class TestApproveNamed(ApproverContract):
     harness = shipped.ApproveNamedHarness
 
 
+class TestAskAboutOthers(ApproverContract):
+    harness = shipped.AskAboutOthersHarness
+
+
 class TestAskEach(ApproverContract):
     harness = shipped.AskEachHarness
 

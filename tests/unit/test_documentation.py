@@ -56,6 +56,15 @@ PLAYED: dict[str, tuple[Script, str]] = {
     "quickstart: Pictures and documents": ((calls(("screenshot", {})), says("Yes.")), "the login page ['Image']\n"),
     "quickstart: Test it, without a network": ((), ""),
     "quickstart: Approve": ((calls(("delete_user", {"user_id": 700})), says("Done.")), "Done.\n"),
+    "quickstart: Hooks": (
+        (calls(("read", {"path": "a"}), ("read", {"path": "../b"})), says("Done.")),
+        (
+            "before_tool {'input': {'path': 'project/a'}}\n"
+            "before_tool ../b is outside of the project\n"
+            "after_result {'kind': 'ok', 'text': 'project/a: token=…'}\n"
+            "ok project/a: token=…\ndenied denied: ../b is outside of the project\n"
+        ),
+    ),
     "quickstart: Stream": (
         (calls(("search", {"query": "geode"})), says("Found one.")),
         "call search {'query': 'geode'}\nresult ok 0 s\nFound one.\nAnswered\n",

@@ -9,6 +9,7 @@ from typing import Any, cast
 
 from geode.application.announcer import Announcer
 from geode.application.catalog import Catalog
+from geode.application.hooking import Hooking
 from geode.application.model_call import Asking, ModelCall
 from geode.application.reconciling import reconciled
 from geode.application.run import Run
@@ -31,6 +32,7 @@ from geode.ports import events
 from geode.ports.approval import Approver
 from geode.ports.clock import Clock
 from geode.ports.events import Event, Observer
+from geode.ports.hooks import Hooks
 from geode.ports.journal import Journal, JournalError, JournalStore
 
 Prompt = str | Part | Sequence[str | Part]
@@ -46,6 +48,7 @@ class Surroundings:
     approver: Approver | None = None
     observers: tuple[Observer, ...] = ()
     deps: Any = None
+    hooks: tuple[Hooks, ...] = ()
 
 
 class AgenticLoop:
@@ -232,15 +235,18 @@ class AgenticLoop:
         around, before = self._around, stored or state
         told = () if before.open is None else before.open.results
         announcer = Announcer(state.terms.run_id, around.observers, stream, state.counters.rounds, told)
+        policy = state.terms.policy
+        hooking = Hooking(around.hooks, self._catalog, announcer, policy.tool_timeout_seconds)
         stage = StagePerformer(
             catalog=self._catalog,
-            policy=state.terms.policy,
+            policy=policy,
             deps=around.deps,
             clock=around.clock,
             announcer=announcer,
             approver=around.approver,
+            hooking=hooking,
         )
-        call = ModelCall(self._asking, self._catalog, around.clock, announcer)
+        call = ModelCall(self._asking, self._catalog, around.clock, announcer, hooking)
         run = self._active = Run(state, announcer=announcer, call=call, stage=stage, clock=around.clock, journal=around.journal)
         try:
             try:

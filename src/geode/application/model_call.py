@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Collection
 from dataclasses import dataclass, replace
 from typing import cast
 
@@ -11,6 +12,7 @@ from returns.result import Failure, Result
 from geode.application.announcer import Announcer
 from geode.application.catalog import Catalog
 from geode.application.foreign import handed, kind_of, warn
+from geode.application.hooking import Hooking
 from geode.domain.binding import bound
 from geode.domain.call_ids import with_unique_ids
 from geode.domain.choice import Named, ToolChoice, choice_word
@@ -23,8 +25,10 @@ from geode.domain.negotiation import negotiate
 from geode.domain.reply import AdapterCallResult
 from geode.domain.request import AdapterCallRequest, Limits
 from geode.domain.thinking import Thinking, ThinkingBudget
+from geode.domain.verdicts import Unknown
 from geode.ports import events
 from geode.ports.clock import Clock
+from geode.ports.hooks import Veto
 from geode.ports.model import CallPart, Delta, ModelAdapter, TextPart, ThinkingPart
 
 
@@ -60,8 +64,9 @@ class Asking:
 class ModelCall:
     """Performs the model calls of one run."""
 
-    def __init__(self, asking: Asking, catalog: Catalog, clock: Clock, announcer: Announcer) -> None:
-        self._asking, self._catalog, self._clock, self._announcer = asking, catalog, clock, announcer
+    def __init__(self, asking: Asking, catalog: Catalog, clock: Clock, announcer: Announcer, hooking: Hooking) -> None:
+        self._asking, self._catalog, self._clock = asking, catalog, clock
+        self._announcer, self._hooking = announcer, hooking
         self._shown = False
         self._noticed = set[str]()
 
@@ -69,7 +74,10 @@ class ModelCall:
         """What came of the call. Nothing leaves when the adapter cannot carry the request."""
         adapter = self._asking.adapter
         self._announcer.at(call)
-        request = self._asking.request(state, call, self._catalog, streamed=self._announcer.streamed)
+        built = self._asking.request(state, call, self._catalog, streamed=self._announcer.streamed)
+        request = await self._hooking.before_model(built)
+        if isinstance(request, Veto):
+            return CallRefused(self._clock.now(), request.why)
         negotiated = negotiate(adapter.name, request, adapter.capabilities)
         refused = negotiated.swap().value_or(None)
         if refused is not None:
@@ -95,7 +103,8 @@ class ModelCall:
         items = with_unique_ids(reply.items, call.round, state.closed.call_ids)
         if row_of(sent.model, adapter.capabilities.models).binds_prefix:
             items = bound(items, sent)
-        return await self._replied(reply if items is reply.items else replace(reply, items=items))
+        left_out = () if request is built else [tool.name for tool in built.tools if tool not in request.tools]
+        return await self._replied(reply if items is reply.items else replace(reply, items=items), left_out)
 
     async def _within_deadline(self, request: AdapterCallRequest, call: CallModel) -> Result[AdapterCallResult, CallFailure]:
         """What the adapter answers, or that it did not in time, or that it broke.
@@ -131,9 +140,9 @@ class ModelCall:
                 self._shown = True
                 await self._announcer.tell(events.CallDelta, index=index, name=name, arguments=arguments)
 
-    async def _replied(self, reply: AdapterCallResult) -> ModelReplied:
+    async def _replied(self, reply: AdapterCallResult, left_out: Collection[str]) -> ModelReplied:
         calls = reply.calls
-        verdicts = tuple(self._catalog.check(one) for one in calls)
+        verdicts = tuple(Unknown(()) if one.name in left_out else self._catalog.check(one) for one in calls)
         if self._announcer.heard:
             await self._announcer.tell(
                 events.ModelReplied,

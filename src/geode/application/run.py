@@ -8,13 +8,13 @@ from typing import Any
 
 from geode.application.announcer import Announcer
 from geode.application.catalog import said_of_denied
-from geode.application.foreign import Noted, handed
+from geode.application.foreign import Noted, handed, kind_of
 from geode.application.model_call import ModelCall
 from geode.application.stage import StagePerformer
 from geode.domain.codec import dumps
 from geode.domain.content import ToolResult, ToolUseBlock
 from geode.domain.loop.actions import CallModel, Finish, RunStage, Suspend, Wait
-from geode.domain.loop.inputs import Input, Interrupted, ModelFailed, ModelReplied, StopRequested, Waited
+from geode.domain.loop.inputs import Decided, Input, Interrupted, ModelFailed, ModelReplied, StopRequested, Waited
 from geode.domain.loop.outcome import Outcome, Suspended
 from geode.domain.loop.state import OpenRound, State
 from geode.domain.loop.step import step
@@ -56,8 +56,8 @@ class Run:
                 await self._tell_taken_up(before)
             while (outcome := self._ended()) is None:
                 await self._take(await self._next_input())
-        except BaseException:
-            self._interrupt()
+        except BaseException as error:
+            self._interrupt(error)
             raise
         finally:
             self._stage.close()
@@ -142,7 +142,7 @@ class Run:
         if self._announcer.heard:
             await self._tell(before, self.state, input)
 
-    def _interrupt(self) -> None:
+    def _interrupt(self, error: BaseException) -> None:
         """The run is over before its end: keep what finished, answer the rest, so that the conversation is whole.
 
         Nothing waits in here, whatever is cancelled again: observers hear of it afterwards.
@@ -154,7 +154,7 @@ class Run:
         if not isinstance(self.state.pending, Finish):
             self._keep(Interrupted(self._clock.now()))
         if self._announcer.heard:
-            self._announcer.soon(self._tell(before, self.state))
+            self._announcer.soon(self._tell_abort(before, self.state, kind_of(error)))
 
     def _keep(self, input: Input) -> None:
         with Noted(f"the journal failed in run {self.state.terms.run_id}"):
@@ -168,9 +168,16 @@ class Run:
             await self._announcer.notice("model_changed", text)
         await self._tell(before, self.state)
 
+    async def _tell_abort(self, before: State, after: State, why: str) -> None:
+        await self._tell(before, after)
+        await self._announcer.tell(events.Aborted, why=why)
+
     async def _tell(self, before: State, after: State, input: Input | None = None) -> None:
         if isinstance(after.pending, Wait) and isinstance(input, ModelFailed):
             await self._announcer.tell(events.Retrying, seconds=after.pending.seconds, why=input.failure.message)
+        if isinstance(input, Decided):
+            call = handed(before.round.call(input.call_id))
+            await self._announcer.tell(events.ApprovalAnswered, call=call, decision=input.decision)
         if before.open is None and after.open is None and not isinstance(input, ModelReplied):
             return
         await self._announcer.caught_up()

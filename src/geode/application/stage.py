@@ -7,16 +7,18 @@ from collections import deque
 from collections.abc import Mapping
 from typing import Any, Final, TypeAlias, cast
 
+from geode.application.admission import Admission
 from geode.application.announcer import Announcer
 from geode.application.catalog import Catalog
 from geode.application.foreign import explained, handed_question, text_of, warn
+from geode.application.hooking import Hooking
 from geode.application.processor import GRACE_SECONDS, ToolCallProcessor
 from geode.domain.approval import Approve, Decision, Deny, Later, Question
-from geode.domain.content import ToolResult, ToolUseBlock
+from geode.domain.content import ToolResult, ToolUseBlock, result
 from geode.domain.errors import Misuse
-from geode.domain.loop.inputs import Checked, Decided, Input, TimePassed, ToolFinished
+from geode.domain.loop.inputs import CallChanged, CallVetoed, Checked, Decided, Input, TimePassed, ToolFinished
 from geode.domain.loop.state import State
-from geode.domain.loop.step import askable
+from geode.domain.loop.step import NOT_STARTED, askable
 from geode.domain.policy import Policy
 from geode.domain.rounds import asked_about, edited, executions
 from geode.ports import events
@@ -45,14 +47,22 @@ class StagePerformer:
         clock: Clock,
         announcer: Announcer,
         approver: Approver | None,
+        hooking: Hooking,
     ) -> None:
         self._catalog, self._clock, self._announcer, self._approver = catalog, clock, announcer, approver
         self._inputs: deque[Input] = deque()
         self._news = asyncio.Event()
         self._processor = ToolCallProcessor(
-            catalog=catalog, policy=policy, deps=deps, clock=clock, announcer=announcer, finished=self._tool_finished
+            catalog=catalog,
+            policy=policy,
+            deps=deps,
+            clock=clock,
+            announcer=announcer,
+            finished=self._tool_finished,
+            review=hooking.after_result if hooking.after_results else None,
         )
-        self._ending: list[asyncio.Task[ToolResult]] = []
+        self._admission = Admission(hooking, clock, announcer, self._came, self._news.set)
+        self._ending: list[asyncio.Task[Any]] = []
         # Calls by id, with the step of their recovery: each step is started, and asked about, once.
         self._started: set[tuple[str, int]] = set()
         self._asked: set[tuple[str, int]] = set()
@@ -63,9 +73,14 @@ class StagePerformer:
     async def next_input(self, state: State) -> Input | None:
         """Start and ask what the pending stage wants and was not yet, then wait for whatever comes first; None if woken."""
         stage, round = state.stage, state.round
-        self._start({id for id in stage.start if (id, round.step_of(id)) not in self._started}, state)
+        held = self._admission.held(state, self._started)
+        unstarted = {id for id in stage.start if (id, round.step_of(id)) not in self._started}
+        if state.stopping:
+            self._leave_out(unstarted, state)
+        else:
+            self._start(unstarted - held, state)
         unasked = [id for id in stage.ask if (id, round.step_of(id)) not in self._asked]
-        if unasked:
+        if unasked and held.isdisjoint(unasked):
             self._question(unasked, state)
         if stage.check:
             return Checked(self._clock.now(), stage.check[0], self._catalog.check(round.call(stage.check[0])))
@@ -73,8 +88,11 @@ class StagePerformer:
         found = self._inputs.popleft() if self._inputs else None
         if not self._inputs:
             self._news.clear()
-        # An answer may come too late: the time ran out, or the run is being stopped.
-        return None if isinstance(found, Decided) and found.call_id not in askable(state) else found
+        if found is None or not _in_time(found, state):
+            return None
+        if isinstance(found, CallChanged):
+            self._admission.taken_in(found, state)
+        return found
 
     def wake(self) -> None:
         """The run is to stop: end the waiting for an input, and that of calls which are to be tried again."""
@@ -103,11 +121,18 @@ class StagePerformer:
                 self._started.add((execution.call.id, execution.step))
                 self._processor.start(execution, state.stage.timeout_seconds)
 
+    def _leave_out(self, unstarted: set[str], state: State) -> None:
+        """The run is being stopped: what was not started yet never is."""
+        for id in unstarted:
+            self._started.add((id, state.round.step_of(id)))
+            self._tool_finished(result(id, "interrupted", NOT_STARTED))
+
     def close(self) -> list[ToolFinished]:
         """Cancel everything that runs and every open question, now; the results that were in time."""
+        shown = self._admission.cancel()
         for task in tuple(self._asking):
             self._withdraw(task)
-        self._ending = self._processor.cancel()
+        self._ending = [*self._processor.cancel(), *shown]
         left = [input for input in self._inputs if isinstance(input, ToolFinished)]
         self._inputs.clear()
         return left
@@ -168,6 +193,19 @@ class StagePerformer:
         """The run's time is used up and nobody has answered."""
         self._withdraw(task)
         self._came(TimePassed(max(at, self._clock.now())))
+
+
+def _in_time(input: Input, state: State) -> bool:
+    """Whether it still counts: the time may have run out meanwhile, or the run is being stopped."""
+    match input:
+        case Decided(call_id=id):
+            return id in askable(state)
+        case CallChanged(call_id=id) | CallVetoed(call_id=id):
+            return id in (*state.stage.start, *state.stage.ask)
+        case ToolFinished(result=found):
+            return found.call_id in state.stage.start
+        case _:
+            return True
 
 
 def checked_answers(decisions: object) -> Mapping[str, Decision]:

@@ -39,8 +39,8 @@ def settle(
             answer = result(call.id, "failed", f"not executed: the run's limit of tool calls is reached ({call.name})")
         if answer is None:
             answer = over_its_limit(call, tools[call.name], calls_of.get(call.name, 0) + running[call.name])
-        if answer is None and not can_ask:
-            answer = unapproved(call, tools[call.name], grants)
+        if answer is None and not can_ask and not cleared(call, tools[call.name], grants):
+            answer = unapproved(call, tools[call.name])
         if answer is None:
             running[call.name] += 1
         else:
@@ -54,10 +54,8 @@ def over_its_limit(call: ToolUseBlock, facts: ToolFacts, used: int) -> ToolResul
     return result(call.id, "failed", f"not executed: {call.name} may run {facts.max_calls} times in a run, and has")
 
 
-def unapproved(call: ToolUseBlock, facts: ToolFacts, grants: Sequence[Grant]) -> ToolResult | None:
-    """The denied result for a call that needs an answer where nobody can give one, or None for one that needs none."""
-    if cleared(call, facts, grants):
-        return None
+def unapproved(call: ToolUseBlock, facts: ToolFacts) -> ToolResult:
+    """The denied result for a call that needs an answer where nobody can give one."""
     told = f"{call.name} needs a person's approval and nobody can give it here; the call was not run"
     return result(
         call.id, "denied", told, f"{call.name} is {facts.tier.name} and the session has no approve=; the call was denied"

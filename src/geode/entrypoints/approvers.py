@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import inspect
 from collections.abc import Callable, Collection, Mapping
+from dataclasses import replace
 from typing import Final
 from weakref import WeakKeyDictionary, WeakValueDictionary
 
@@ -50,6 +51,18 @@ class ApproveNamed:
     async def decide(self, question: Question) -> Mapping[str, Decision]:
         denied = Deny("only these tools are allowed: " + ", ".join(sorted(self._names)))
         return {asked.call.id: Approve() if asked.call.name in self._names else denied for asked in question.calls}
+
+
+class AskAboutOthers:
+    """Allows the tools of these names and has `others` asked about every other."""
+
+    def __init__(self, names: Collection[str], others: Approver) -> None:
+        self._names, self._others = frozenset(names), others
+
+    async def decide(self, question: Question) -> Mapping[str, Decision]:
+        known = {asked.call.id: Approve() for asked in question.calls if asked.call.name in self._names}
+        unknown = tuple(asked for asked in question.calls if asked.call.id not in known)
+        return {**known, **(await self._others.decide(replace(question, calls=unknown)) if unknown else {})}
 
 
 # The lock of each approver on each event loop, for as long as somebody asks or waits to ask.

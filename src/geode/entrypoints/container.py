@@ -50,6 +50,7 @@ class GeodeContainer(containers.DeclarativeContainer):
     model_providers: _Setting = provide.Dependency(default=())
     approve: _Setting = provide.Dependency(default=provide.Object(None))
     observe: _Setting = provide.Dependency(default=())
+    hooks: _Setting = provide.Dependency(default=())
     policy: _Setting = provide.Dependency(instance_of=Policy, default=Policy())
     system: _Setting = provide.Dependency(instance_of=str, default="")
     deps: _Setting = provide.Dependency(default=provide.Object(None))
@@ -67,6 +68,7 @@ class GeodeContainer(containers.DeclarativeContainer):
         "providers": model_providers,
         "approve": approve,
         "observe": observe,
+        "hooks": hooks,
         "policy": policy,
         "system": system,
         "deps": deps,

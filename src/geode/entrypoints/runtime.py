@@ -28,6 +28,7 @@ from geode.entrypoints.providers import Connection, connect, find_connection
 from geode.entrypoints.settings import Answer, Settings, checked
 from geode.ports.approval import Approver
 from geode.ports.events import Observer
+from geode.ports.hooks import Hooks
 from geode.ports.journal import Journal
 from geode.ports.model import ModelAdapter
 
@@ -219,6 +220,7 @@ def prepare(settings: Settings) -> Prepared:
         _approver(settings),
         _observers(settings),
         deps,
+        _hooks(settings),
     )
     policy = _policy(settings)
     if around.approver is None and (denied := said_of_denied(catalog.facts, policy.grants)):
@@ -290,6 +292,17 @@ def _observers(settings: Settings) -> tuple[Observer, ...]:
         if not callable(observer):
             raise Misuse("observe-type", f"observe must be a function of one event, got {type(observer).__name__}")
     return cast("tuple[Observer, ...]", tuple(several))
+
+
+def _hooks(settings: Settings) -> tuple[Hooks, ...]:
+    hooks: object = settings.get("hooks")
+    if hooks is None:
+        return ()
+    several = cast("Sequence[object]", hooks if isinstance(hooks, list | tuple) else (hooks,))
+    for one in several:
+        if not isinstance(one, Hooks):
+            raise Misuse("hooks-type", f"hooks must be Hooks(before_tool=…), got {type(one).__name__}")
+    return cast("tuple[Hooks, ...]", tuple(several))
 
 
 def _temperature(settings: Settings) -> float | None:

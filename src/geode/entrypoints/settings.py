@@ -18,6 +18,7 @@ from geode.domain.thinking import Thinking, parse_thinking
 from geode.ports.approval import Approver
 from geode.ports.clock import Clock
 from geode.ports.events import Observer
+from geode.ports.hooks import Hooks
 from geode.ports.journal import Journal
 from geode.ports.model import ModelAdapter
 from geode.ports.schema import SchemaValidator
@@ -34,6 +35,7 @@ class Settings(TypedDict, total=False):
     `model`: a model id or an adapter (a ScriptedModel in tests); else the variable GEODE_MODEL.
     `tools`: functions, methods or Tool values. `providers`: servers of your own, for ids `NAME/MODEL`.
     `approve`: a function of one call, or an Approver; without it everything above MCP_TRUSTED is denied.
+    `hooks`: a Hooks or several, which may change or veto what leaves, what runs and what comes of it.
     `observe`: one observer of events or several. `policy`: every limit. `system`: the system text.
     `deps`: what `ToolContext.deps` is. `effort` and `temperature`: sent as given, or refused.
     `thinking`: "adaptive", or a budget in tokens, for models whose wire has that setting; not in the wrap-up.
@@ -47,6 +49,7 @@ class Settings(TypedDict, total=False):
     providers: Sequence[Provider]
     approve: Approver | Answer
     observe: Observer | Sequence[Observer]
+    hooks: Hooks | Sequence[Hooks]
     policy: Policy
     system: str
     deps: Any

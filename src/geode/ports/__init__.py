@@ -32,6 +32,7 @@ from geode.ports.approval import Approver
 from geode.ports.clock import Clock
 from geode.ports.conversations import ConversationStore, Kept, Listed
 from geode.ports.events import Observer
+from geode.ports.hooks import Hooks, Veto
 from geode.ports.journal import Journal, JournalStore
 from geode.ports.model import CallPart, Delta, Emit, ModelAdapter, TextPart, ThinkingPart
 from geode.ports.schema import SchemaValidator
@@ -56,6 +57,7 @@ __all__ = [
     "DocumentUrl",
     "Emit",
     "Hint",
+    "Hooks",
     "Image",
     "ImageUrl",
     "Journal",
@@ -90,6 +92,7 @@ __all__ = [
     "Turn",
     "Usage",
     "UserTurn",
+    "Veto",
     "read_retry_hint",
     "sent_id",
     "sent_input",

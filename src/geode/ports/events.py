@@ -5,16 +5,17 @@ New kinds may come: a `match` over events needs a `case _`.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, Literal, TypeAlias
 
-from geode.domain.approval import Question
+from geode.domain.approval import Decision, Question
 from geode.domain.content import ToolResult, ToolUseBlock
 from geode.domain.loop.outcome import Outcome
 from geode.domain.negotiation import AdjustmentKind
 from geode.domain.reply import Stop, Usage
 from geode.domain.turns import HintKind
+from geode.ports.hooks import HookPoint
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -88,6 +89,28 @@ class ApprovalAsked(_Numbered):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class ApprovalAnswered(_Numbered):
+    """A person, or what stands for one, has answered for one call; an answer that came too late is not told."""
+
+    call: ToolUseBlock
+    decision: Decision
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Hooked(_Numbered):
+    """A hook changed or vetoed something. `call` is as it was before; None before a model call.
+
+    `changes` are the new values by name, as JSON: system, tools (their names), effort, temperature;
+    input; kind, text. `veto` says why, where it vetoed.
+    """
+
+    point: HookPoint
+    call: ToolUseBlock | None
+    changes: Mapping[str, Any]
+    veto: str | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class ToolStarted(_Numbered):
     """A call is executed; `index` is its place in its round, `call` has the tool and the arguments it runs with.
 
@@ -129,7 +152,7 @@ class RoundClosed(_Numbered):
 
 NoticeKind: TypeAlias = (
     HintKind
-    | Literal["recovery", "tools_denied", "observer_failed", "approver_failed", "loop_blocked", "model_changed"]
+    | Literal["recovery", "tools_denied", "observer_failed", "approver_failed", "hook_failed", "loop_blocked", "model_changed"]
     | AdjustmentKind
 )
 
@@ -149,6 +172,13 @@ class Finished(_Numbered):
     outcome: Outcome
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Aborted(_Numbered):
+    """The run was cancelled, or an exception ended it: there is no outcome. What had finished is in the conversation."""
+
+    why: str
+
+
 Event: TypeAlias = (
     ModelCalled
     | TextDelta
@@ -157,12 +187,15 @@ Event: TypeAlias = (
     | ModelReplied
     | Retrying
     | ApprovalAsked
+    | ApprovalAnswered
+    | Hooked
     | ToolStarted
     | ToolProgressed
     | ToolFinished
     | RoundClosed
     | Notice
     | Finished
+    | Aborted
 )
 # May return an awaitable, which is awaited. One that raises is noticed once and never ends the run.
 Observer: TypeAlias = Callable[[Event], Any]

@@ -25,6 +25,7 @@ from geode.entrypoints.tools import build_tools
 from geode.ports.approval import Approver
 from geode.ports.clock import Clock
 from geode.ports.events import Event, Observer
+from geode.ports.hooks import Hooks
 from geode.ports.journal import Journal
 from geode.ports.model import ModelAdapter
 
@@ -80,11 +81,18 @@ def loop_of(
     clock: Clock | None = None,
     journal: Journal | None = None,
     deps: Any = None,
+    hooks: Iterable[Hooks] = (),
 ) -> AgenticLoop:
     """A loop whose model plays `steps`, unless another model is given."""
     ids = iter(range(1, 1000))
     around = Surroundings(
-        clock or SystemClock(), journal or MemoryJournal(), lambda: f"run_{next(ids)}", approver, tuple(observe), deps
+        clock or SystemClock(),
+        journal or MemoryJournal(),
+        lambda: f"run_{next(ids)}",
+        approver,
+        tuple(observe),
+        deps,
+        tuple(hooks),
     )
     catalog = Catalog.of(build_tools(list(tools), deps), JsonschemaValidator())
     return AgenticLoop(Asking(model or ScriptedModel(*steps), "m"), catalog, policy or Policy(), around)

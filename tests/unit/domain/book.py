@@ -16,7 +16,9 @@ from geode.domain.choice import Auto, NoTools, ToolChoice
 from geode.domain.content import Text, ToolResult, ToolUseBlock
 from geode.domain.failures import CallFailure
 from geode.domain.loop.inputs import (
+    CallChanged,
     CallRefused,
+    CallVetoed,
     Checked,
     Decided,
     Input,
@@ -80,6 +82,9 @@ class Noted:
             return True
         if self.asked or self.put_off or self.step == "escalate":
             return False
+        return self.covered(grants)
+
+    def covered(self, grants: Iterable[Grant]) -> bool:
         return self.tier in FREE or any(
             g.tool == self.tool and (g.arguments is None or equal(g.arguments, self.input)) for g in grants
         )
@@ -130,6 +135,13 @@ class Book:
                 self.look()
             case Checked():
                 self.checked(self.noted(input.call_id), input.verdict)
+                self.look()
+            case CallChanged(call_id=id, input=arguments):
+                self.changed(self.noted(id), arguments)
+                self.look()
+            case CallVetoed(call_id=id):
+                self.noted(id).running = False
+                self.not_run(self.noted(id), "denied")
                 self.look()
             case ToolFinished(result=found):
                 self.finished(self.noted(found.call_id), found)
@@ -302,6 +314,17 @@ class Book:
                     self.grants.append(Grant(one.tool))
                 if always == "arguments":
                     self.grants.append(Grant(one.tool, one.input))
+
+    def changed(self, one: Noted, arguments: Mapping[str, Any]) -> None:
+        """What a grant or its tier allows goes on; anything else is asked about, if there is somebody and time."""
+        one.input = arguments
+        if one.covered(self.grants):
+            return
+        one.running = False
+        if not self.can_ask:
+            self.not_run(one, "denied")
+        elif self.stopping:
+            self.left_off(one, "interrupted")
 
     def not_run(self, one: Noted, kind: str) -> None:
         if one.executed:

@@ -20,7 +20,9 @@ from geode.domain.errors import IllegalInput
 from geode.domain.failures import RetryHint
 from geode.domain.loop.actions import CallModel, Finish, RunStage, Suspend, Wait
 from geode.domain.loop.inputs import (
+    CallChanged,
     CallRefused,
+    CallVetoed,
     Checked,
     Decided,
     Input,
@@ -172,6 +174,8 @@ class Onlooker:
                     return TimePassed(self.now)
                 if id in check:
                     return Checked(self.now, id, self.pick([*VERDICTS, Unknown(())]))
+                if id not in self.state.round.decisions and self.pick([False] * 12 + [True]):
+                    return self.step_in(id)
                 return self.answer(id) if id in ask else self.finish(id)
             case Suspend(asked=asked):
                 if self.pick([False, True]):
@@ -208,6 +212,12 @@ class Onlooker:
         self.put_off += isinstance(decision, Later)
         edited = isinstance(decision, Approve) and decision.input is not None
         return Decided(self.now, id, decision, self.pick(VERDICTS) if edited else None)
+
+    def step_in(self, id: str) -> Input:
+        """The application changes or forbids what is about to run."""
+        if self.pick([True, False]):
+            return CallVetoed(self.now, id, "not here")
+        return CallChanged(self.now, id, self.pick(self.inputs_of))
 
     def resume(self) -> None:
         """Take the suspended run up again with the same tools: nothing changes but the time."""
@@ -341,12 +351,16 @@ class Onlooker:
         ids = ["nobody", "", *(one.call.id for one in self.book.round)]
         running = pending.start if isinstance(pending, RunStage) else ()
         check = pending.check if isinstance(pending, RunStage) else ()
+        about_to_be_asked = pending.ask if isinstance(pending, RunStage) else ()
         asked = pending.ask if isinstance(pending, RunStage) else ()
         asked = (*asked, *(one.call.id for one in self.book.round if one.put_off and not one.done))
         round: list[Input] = [ToolFinished(later, ok(id)) for id in ids if id not in running]
         round += [Decided(later, id, decision) for id in ids if id not in asked for decision in (Approve(), Deny(), Later())]
         round += [Decided(later, id, Approve({"p": 9})) for id in asked]
         round += [Checked(later, id, Valid()) for id in ids if id not in check]
+        decided = self.state.open.decisions if self.state.open is not None else {}
+        entered = [id for id in ids if id in decided or id not in (*running, *about_to_be_asked)]
+        round += [step_in for id in entered for step_in in (CallChanged(later, id, {}), CallVetoed(later, id, "no"))]
         match pending:
             case CallModel():
                 told = reply(ToolUseBlock("a", "t0", {}))

@@ -9,7 +9,7 @@ import pytest
 from geode.domain.approval import Approve, Asked, Decision, Deny, Later, Question
 from geode.domain.content import ToolUseBlock
 from geode.domain.tiers import SafetyTier
-from geode.entrypoints.approvers import ApproveAll, ApproveNamed, AskEach, InTurn
+from geode.entrypoints.approvers import ApproveAll, ApproveNamed, AskAboutOthers, AskEach, InTurn
 
 
 def question(*names: str) -> Question:
@@ -93,3 +93,18 @@ async def test_an_approver_that_raises_lets_the_next_one_ask() -> None:
     for _ in range(2):
         with pytest.raises(ValueError, match=r"^$"):
             await asker.decide(question("a"))
+
+
+async def test_known_tools_are_allowed_and_the_others_asked_about() -> None:
+    seen: list[list[str]] = []
+
+    class Person:
+        async def decide(self, question: Question) -> Mapping[str, Decision]:
+            seen.append([asked.call.name for asked in question.calls])
+            return {asked.call.id: Deny("no") for asked in question.calls}
+
+    approver = AskAboutOthers({"draw"}, Person())
+    both = Question("r", tuple(Asked(ToolUseBlock(n, n, {}), SafetyTier.EXPENSIVE, "") for n in ("draw", "train")))
+    assert await approver.decide(both) == {"draw": Approve(), "train": Deny("no")}
+    assert await approver.decide(Question("r", both.calls[:1])) == {"draw": Approve()}
+    assert seen == [["train"]]

@@ -390,6 +390,7 @@ NAMES = {
     *("tool", "SafetyTier", "ToolContext", "ToolError", "ToolRetry", "NotRun", "ToolSpec", "ToolUseBlock", "ToolResult"),
     *("Conversation", "Policy", "Provider", "WireName"),
     *("Approve", "Deny", "Later"),
+    *("Hooks", "Veto"),
     *("Image", "ImageUrl", "Document", "DocumentUrl"),
     *("Outcome", "Answered", "Refused", "Exhausted", "Failed", "Stopped", "Suspended"),
     "Misuse",

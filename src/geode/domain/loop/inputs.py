@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 from geode.domain.approval import Decision
 from geode.domain.content import ToolResult
@@ -58,6 +59,24 @@ class Checked:
 
 
 @dataclass(frozen=True, slots=True)
+class CallChanged:
+    """The application gave a call, before it was asked about or started, other arguments, which fit its schema."""
+
+    at: float
+    call_id: str
+    input: Mapping[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class CallVetoed:
+    """The application forbade a call before it was asked about or started; the model is told `why`."""
+
+    at: float
+    call_id: str
+    why: str
+
+
+@dataclass(frozen=True, slots=True)
 class ToolFinished:
     """One call was executed, with this result."""
 
@@ -99,6 +118,8 @@ Input: TypeAlias = (
     | CallRefused
     | Decided
     | Checked
+    | CallChanged
+    | CallVetoed
     | ToolFinished
     | Waited
     | TimePassed

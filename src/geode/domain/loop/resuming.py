@@ -157,6 +157,7 @@ def _reopened(stored: State, bound: State, answered: Collection[str], found: Map
         decisions={id: made for id, made in round.decisions.items() if names[id] not in changed and id not in asked_again},
         ran=dict(Counter(round.ran) + Counter(names[id] for id in found)),
         recovering={id: _as_of_today(recovery, changed, tools) for id, recovery in round.recovering.items()},
+        changed={id: arguments for id, arguments in round.changed.items() if names.get(id) not in changed},
     )
     return advance(replace(bound, open=reopened, pending=RunStage((), ())))
 

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from typing import Any
 
 from geode.domain.approval import Decision, Grant, Later
 from geode.domain.choice import ToolChoice
@@ -23,7 +24,8 @@ from geode.domain.turns import AssistantTurn
 class OpenRound:
     """A turn whose calls are not all answered yet.
 
-    `ran` counts the executions of each tool; `recovering` tells how far each call is whose tool keeps failing.
+    `ran` counts the executions of each tool; `recovering` tells how far each call is whose tool keeps failing;
+    `changed` has the arguments that the application put in place of the model's, by call id.
     """
 
     turn: AssistantTurn
@@ -31,6 +33,7 @@ class OpenRound:
     decisions: Mapping[str, Decision]
     ran: Mapping[str, int] = field(default_factory=dict[str, int])
     recovering: Mapping[str, Recovery] = field(default_factory=dict[str, Recovery])
+    changed: Mapping[str, Mapping[str, Any]] = field(default_factory=dict[str, Mapping[str, Any]])
 
     def call(self, call_id: str) -> ToolUseBlock:
         """The call as it is to run now: of the tool that stands in for its own, where one does."""
@@ -43,7 +46,18 @@ class OpenRound:
     def current(self, call: ToolUseBlock) -> ToolUseBlock:
         """What runs for `call` now."""
         recovery = self.recovering.get(call.id)
-        return call if recovery is None else recovery.call
+        if recovery is not None:
+            return recovery.call
+        arguments = self.changed.get(call.id)
+        return call if arguments is None else replace(call, input=arguments, unparsed=None)
+
+    def with_arguments(self, call_id: str, arguments: Mapping[str, Any]) -> OpenRound:
+        """The round with other arguments for what runs for a call."""
+        recovery = self.recovering.get(call_id)
+        if recovery is None:
+            return replace(self, changed={**self.changed, call_id: arguments})
+        call = replace(recovery.call, input=arguments, unparsed=None)
+        return replace(self, recovering={**self.recovering, call_id: replace(recovery, call=call)})
 
     def step_of(self, call_id: str) -> int:
         """How many steps of its recovery a call has behind it: it may be started, and asked about, once in each."""

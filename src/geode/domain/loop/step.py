@@ -18,7 +18,9 @@ from geode.domain.loop.calling import next_call
 from geode.domain.loop.closing import close
 from geode.domain.loop.ending import end, exhaust, fail
 from geode.domain.loop.inputs import (
+    CallChanged,
     CallRefused,
+    CallVetoed,
     Checked,
     Decided,
     Input,
@@ -37,7 +39,7 @@ from geode.domain.policy import Policy
 from geode.domain.recovery import Recovery, concluded, next_step
 from geode.domain.repair import INTERRUPTED
 from geode.domain.retry import retry_delay_for
-from geode.domain.rounds import as_decided, next_stage, refusal, unapproved
+from geode.domain.rounds import as_decided, cleared, next_stage, refusal, unapproved
 from geode.domain.tools import ToolFacts
 from geode.domain.turns import UserTurn
 
@@ -85,6 +87,8 @@ def step(state: State, input: Input) -> State:
             return _decided(now, input)
         case Checked():
             return _checked(now, input)
+        case CallChanged() | CallVetoed():
+            return _stepped_in(now, input)
         case TimePassed():
             return _out_of_time(now)
         case StopRequested():
@@ -193,6 +197,25 @@ def _granted(tool: str, arguments: Mapping[str, object], decision: Decision) -> 
             return ()
 
 
+def _stepped_in(state: State, input: CallChanged | CallVetoed) -> State:
+    """A call that is about to be asked about or started does not run, or with other arguments: if they may, by an answer."""
+    stage, round, id = state.stage, state.round, input.call_id
+    if id not in (*stage.start, *stage.ask) or id in round.decisions:
+        raise IllegalInput(f"call {id!r} is not about to run")
+    held = replace(state, pending=replace(stage, start=tuple(other for other in stage.start if other != id)))
+    if isinstance(input, CallVetoed):
+        return _not_run(held, result(id, "denied", f"denied: {input.why}"))
+    changed = round.with_arguments(id, input.input)
+    call, tools = changed.call(id), state.terms.tools
+    if cleared(call, tools[call.name], state.grants):
+        return advance(replace(state, open=changed))
+    if not state.terms.can_ask:
+        return _not_run(held, unapproved(call, tools[call.name]))
+    if state.stopping:
+        return _settled(held, _left_off(state, call, "interrupted", NOT_STARTED))
+    return advance(replace(held, open=changed))
+
+
 def _tool_finished(state: State, input: ToolFinished) -> State:
     found, stage, round = input.result, state.stage, state.round
     id = found.call_id
@@ -201,7 +224,7 @@ def _tool_finished(state: State, input: ToolFinished) -> State:
     call, recovery = round.call(id), round.recovering.get(id)
     ran = {**round.ran, call.name: round.ran.get(call.name, 0) + 1}
     results = round.results if recovery is not None else {**round.results, id: found}
-    open = OpenRound(round.turn, results, round.decisions, ran, round.recovering)
+    open = OpenRound(round.turn, results, round.decisions, ran, round.recovering, round.changed)
     running = tuple(other for other in stage.start if other != id)
     pending = RunStage(running, stage.ask, stage.timeout_seconds, stage.check)
     now = max(state.now, input.at)
@@ -223,8 +246,8 @@ def _checked(state: State, input: Checked) -> State:
     refused = refusal(call, input.verdict)
     if refused is None and call.name not in tools:
         raise IllegalInput(f"a call of no known tool has the verdict Valid: {call.name}")
-    if refused is None and not state.terms.can_ask:
-        refused = unapproved(call, tools[call.name], state.grants)
+    if refused is None and not state.terms.can_ask and not cleared(call, tools[call.name], state.grants):
+        refused = unapproved(call, tools[call.name])
     if refused is not None:
         return _recovered(state, recovery.passed_over(refused))
     recovering = {**round.recovering, call.id: replace(recovery, verdict=input.verdict)}

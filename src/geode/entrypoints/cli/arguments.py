@@ -159,8 +159,8 @@ def _add_tools(command: argparse.ArgumentParser) -> None:
     tools.add_argument(
         "--approve",
         metavar="WHICH",
-        default="none",
-        help="which tools above MCP_TRUSTED may run: none (default), all, or names with commas",
+        help="which tools above MCP_TRUSTED may run: names with commas, all, none, or ask, which asks on the terminal "
+        "about every other (default: ask where stderr is a terminal and --jsonl is not given, else none)",
     )
 
 

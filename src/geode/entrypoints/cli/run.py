@@ -12,21 +12,21 @@ from collections.abc import Awaitable, Callable, Iterator, Sequence
 
 from geode.adapters.journal_file import FileJournal
 from geode.application.agentic_loop import AgenticLoop
+from geode.domain.codec import loads
 from geode.domain.errors import Misuse
 from geode.domain.loop.outcome import Outcome, Suspended
-from geode.domain.naming import closest
+from geode.domain.loop.state import State
 from geode.domain.policy import Policy
 from geode.domain.routing import Provider
-from geode.entrypoints.approvers import ApproveAll, ApproveNamed
+from geode.entrypoints.cli.approval import approver_for
+from geode.entrypoints.cli.arguments import DEFAULT_JOURNAL
 from geode.entrypoints.cli.exit_codes import exit_code
 from geode.entrypoints.cli.route import load_sdk, route
 from geode.entrypoints.cli.shown import AnswerOnly, AsItComes, AsJsonLines, Shown
 from geode.entrypoints.cli.tools import load_tools
 from geode.entrypoints.runtime import Session, session
 from geode.entrypoints.settings import Settings
-from geode.ports.approval import Approver
 from geode.ports.events import Event, Finished
-from geode.ports.tools import Tool
 
 
 def run_command(arguments: Namespace) -> int:
@@ -35,12 +35,12 @@ def run_command(arguments: Namespace) -> int:
     stdout is for the run alone: whatever tools print goes to stderr.
     """
     out = sys.stdout
-    with contextlib.redirect_stdout(sys.stderr):
+    with contextlib.redirect_stdout(sys.stderr), contextlib.ExitStack() as until_the_end:
         prompt = _prompt(arguments.prompt)
         shown = AsJsonLines(out) if arguments.jsonl else AsItComes(out) if arguments.stream else AnswerOnly(out)
         told = Told(shown)
         journal = arguments.journal or os.environ.get("GEODE_JOURNAL")
-        opening = opened(arguments, told, _policy(arguments), journal)
+        opening = opened(arguments, told, _policy(arguments), journal, until_the_end)
 
         def work(loop: AgenticLoop) -> Awaitable[Outcome]:
             return _streamed(loop, prompt, told) if arguments.stream else loop.run(prompt)
@@ -51,10 +51,16 @@ def run_command(arguments: Namespace) -> int:
     return exit_code(outcome)
 
 
-def opened(arguments: Namespace, told: Told, policy: Policy, journal: str | FileJournal | None) -> Session:
-    """The session that the arguments ask for. Its SDK is imported."""
+def opened(
+    arguments: Namespace,
+    told: Told,
+    policy: Policy,
+    journal: str | FileJournal | None,
+    until_the_end: contextlib.ExitStack,
+) -> Session:
+    """The session that the arguments ask for, and whoever it asks `until_the_end`. Its SDK is imported."""
     model, providers = route(arguments)
-    settings = _settings(arguments, providers)
+    settings = _settings(arguments, providers, until_the_end)
     settings["policy"] = policy
     if model is not None:
         settings["model"] = model
@@ -69,8 +75,13 @@ def opened(arguments: Namespace, told: Told, policy: Policy, journal: str | File
 
 
 def tell_way_on(outcome: Outcome, journal: str | FileJournal | None) -> None:
-    """How a run that waits for a person is gone on with, where it was kept."""
-    if isinstance(outcome, Suspended) and journal:
+    """How a run that waits for a person is gone on with. One that was not kept as it happened is kept from here on."""
+    if isinstance(outcome, Suspended):
+        if not journal:
+            journal = FileJournal(DEFAULT_JOURNAL)
+            state = loads(State, outcome.snapshot)
+            journal.began(state)
+            journal.left(state)
         folder = journal if isinstance(journal, str) else journal.folder
         print(f"to go on: geode runs resume {outcome.run_id} --journal {folder} --approve …", file=sys.stderr)
 
@@ -135,10 +146,11 @@ def _prompt(given: str) -> str:
     return text
 
 
-def _settings(arguments: Namespace, providers: Sequence[Provider]) -> Settings:
+def _settings(arguments: Namespace, providers: Sequence[Provider], until_the_end: contextlib.ExitStack) -> Settings:
     tools = load_tools(arguments.tools)
     settings = Settings(tools=tools, providers=providers, system=arguments.system)
-    approver = _approver(arguments.approve, tools)
+    attended = sys.stderr.isatty() and not arguments.jsonl
+    approver = approver_for(arguments.approve, tools, attended=attended, until_the_end=until_the_end)
     if approver is not None:
         settings["approve"] = approver
     return settings
@@ -148,23 +160,3 @@ def _policy(arguments: Namespace) -> Policy:
     if arguments.max_rounds is None:
         return Policy(max_seconds=arguments.time)
     return Policy(max_seconds=arguments.time, max_rounds=arguments.max_rounds)
-
-
-def _approver(which: str, tools: Sequence[Tool]) -> Approver | None:
-    """Who answers for the tools above MCP_TRUSTED. Those that nobody will allow are named once, before the run."""
-    asking = {tool.spec.name: tool.tier.name for tool in tools if tool.tier.needs_approval}
-    if which == "all":
-        return ApproveAll()
-    allowed = {name.strip() for name in which.split(",") if name.strip()} - {"none"}
-    for name in sorted(allowed - {tool.spec.name for tool in tools}):
-        known = [tool.spec.name for tool in tools]
-        close = closest(name, known)
-        hint = f"did you mean {close[0]}?" if close else f"the tools are: {', '.join(known) or 'none (see --tools)'}"
-        raise Misuse("approve-name", f'--approve names "{name}", which is no tool of this run; {hint}')
-    denied = [name for name in asking if name not in allowed]
-    if denied:
-        named = ", ".join(f"{name} ({asking[name]})" for name in denied)
-        option = ",".join([*sorted(allowed), *denied])
-        advice = f'--approve {option} allows them; what cannot hurt is marked @tool(tier="safe")'
-        print(f"geode run: every call of {named} will be denied. {advice}", file=sys.stderr)
-    return ApproveNamed(allowed) if allowed else None

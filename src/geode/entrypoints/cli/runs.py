@@ -107,10 +107,10 @@ def _replay(journal: FileJournal, run_id: str, *, as_json: bool) -> int:
 def _resume(journal: FileJournal, run_id: str, arguments: Namespace) -> int:
     """stdout is for the run alone, as in `geode run`."""
     out = sys.stdout
-    with contextlib.redirect_stdout(sys.stderr):
+    with contextlib.redirect_stdout(sys.stderr), contextlib.ExitStack() as until_the_end:
         shown = AsJsonLines(out) if arguments.jsonl else AnswerOnly(out)
         told = Told(shown)
-        opening = opened(arguments, told, Policy(), journal)
+        opening = opened(arguments, told, Policy(), journal, until_the_end)
         outcome = asyncio.run(perform(lambda loop: loop.resume_run(run_id), opening, told))
         shown.end(outcome)
         tell_way_on(outcome, journal)

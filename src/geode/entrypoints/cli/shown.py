@@ -7,7 +7,7 @@ from typing import Protocol, TextIO
 
 from geode.domain.loop.outcome import Answered, Exhausted, Failed, Outcome, Suspended
 from geode.entrypoints.cli.jsonl import event_line
-from geode.entrypoints.cli.words import MARKS, call_text, result_text, time_text
+from geode.entrypoints.cli.words import MARKS, call_text, name_text, result_text, short, time_text
 from geode.ports.events import Event, ModelCalled, Notice, Retrying, TextDelta, ToolFinished, ToolProgressed, ToolStarted
 
 _WIDTH = 100
@@ -55,12 +55,12 @@ class AsItComes:
                 self._running.add((event.round, event.index))
                 self._tell(f"→ {call_text(call, _WIDTH)}")
             case ToolProgressed(call=call, message=message):
-                self._tell(f"… {call.name}: {message}")
+                self._tell(f"… {name_text(call)}: {short(message, _WIDTH)}")
             case ToolFinished(call=call, result=result, seconds=seconds):
                 ran = (event.round, event.index) in self._running
                 if not ran:  # denied, or never fit to run
                     self._tell(f"→ {call_text(call, _WIDTH)}")
-                head = f"{MARKS[result.kind]} {call.name} {time_text(seconds) if ran else result.kind}  "
+                head = f"{MARKS[result.kind]} {name_text(call)} {time_text(seconds) if ran else result.kind}  "
                 self._tell(head + result_text(result, _WIDTH - len(head)))
             case _:
                 if isinstance(event, Retrying | Notice):

@@ -8,12 +8,25 @@ from typing import Any, Final
 from geode.domain.content import Document, DocumentUrl, Image, ImageUrl, Media, ResultKind, ToolResult, ToolUseBlock
 from geode.domain.json_value import dump_json
 
+_NAME: Final = 64
 MARKS: Final[Mapping[ResultKind, str]] = {"ok": "✓", "failed": "✗", "denied": "⚑", "interrupted": "◌", "outcome_unknown": "?"}
 
 
+def harmless(text: str) -> str:
+    """`text` with everything escaped that a terminal would obey, or not show: control, formatting and unassigned characters."""
+    return text if text.isprintable() else "".join(map(_escaped, text))
+
+
+def _escaped(character: str) -> str:
+    if character.isprintable():
+        return character
+    units = character.encode("utf-16-be", "surrogatepass")
+    return "".join(f"\\u{units[place]:02x}{units[place + 1]:02x}" for place in range(0, len(units), 2))
+
+
 def short(text: str, width: int) -> str:
-    """`text` on one line of at most `width` characters."""
-    line = " ".join(text.split())
+    """`text` on one line of at most `width` characters, harmless."""
+    line = harmless(" ".join(text.split()))
     return line if len(line) <= width else line[: max(width - 1, 0)] + "…"
 
 
@@ -25,7 +38,13 @@ def arguments_text(arguments: Mapping[str, Any]) -> str:
 def call_text(call: ToolUseBlock, width: int) -> str:
     """`read_file(path="a.txt")`, or the text of arguments that could not be read."""
     shown = call.unparsed if call.unparsed is not None else arguments_text(call.input)
-    return f"{call.name}({short(shown, width - len(call.name) - 2)})"
+    name = name_text(call)
+    return f"{name}({short(shown, width - len(name) - 2)})"
+
+
+def name_text(call: ToolUseBlock) -> str:
+    """The name of the tool, which a model may have made up."""
+    return short(call.name, _NAME)
 
 
 def result_text(result: ToolResult, width: int) -> str:

@@ -34,7 +34,7 @@ from geode.domain.content import ToolUseBlock
 from geode.domain.request import Capabilities
 from geode.domain.routing import DialectName
 from geode.domain.script import Step
-from geode.entrypoints.approvers import ApproveAll, ApproveNamed, AskEach, InTurn
+from geode.entrypoints.approvers import ApproveAll, ApproveNamed, AskAboutOthers, AskEach, InTurn
 from geode.entrypoints.compliance.approval import ApproverHarness
 from geode.entrypoints.compliance.clock import ClockHarness
 from geode.entrypoints.compliance.conversations import ConversationStoreHarness
@@ -203,6 +203,13 @@ class ApproveNamedHarness(ApproverHarness):
 
     def approver(self) -> ApproveNamed:
         return ApproveNamed(["remove"])
+
+
+class AskAboutOthersHarness(ApproverHarness):
+    """Knows one tool, and has all others allowed."""
+
+    def approver(self) -> AskAboutOthers:
+        return AskAboutOthers(["remove"], ApproveAll())
 
 
 class AskEachHarness(ApproverHarness):

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from typing import Any, Final
 
 from starlette.applications import Starlette
-from starlette.requests import Request
+from starlette.requests import ClientDisconnect, Request
 from starlette.responses import Response, StreamingResponse
 from starlette.routing import Route
 
@@ -103,7 +103,10 @@ class Emulator:
         """Judge one request, record it, and answer it."""
         dialect = self.dialect if self.dialect in DIALECTS[protocol] else DEFAULT_DIALECT[protocol]
         request_id = f"req_{len(self.received):06d}"
-        raw = await http.body()
+        try:
+            raw = await http.body()
+        except ClientDisconnect:
+            return Response(status_code=499)  # nobody is there to read it, nor was anything asked
         request, found = self._judge(protocol, dialect, http, raw)
         refused = bool(found) and self.refuse
         kept = self._kept(request)

@@ -55,7 +55,8 @@ def test_ctrl_c_cancels_a_run_whose_server_hangs(project: Path, more: list[str])
         assert time.monotonic() - asked < 2
     assert process.returncode == 130
     assert err == "\ngeode run: interrupted\n"
-    assert [line for line in out.splitlines() if not line.startswith('{"event":"ModelCalled"')] == []
+    events = ["ModelCalled", "Aborted"] if more == ["--jsonl"] else []
+    assert [line.split('"')[3] for line in out.splitlines()] == events
 
 
 @pytest.mark.parametrize("seconds", [0.5, 1.0])

@@ -1,0 +1,70 @@
+"""Who answers for the tools above MCP_TRUSTED in `geode run`."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Collection, Sequence
+from contextlib import ExitStack
+
+from geode.adapters.schema_jsonschema import JsonschemaValidator
+from geode.application.catalog import Catalog
+from geode.domain.content import ToolUseBlock
+from geode.domain.errors import Misuse
+from geode.domain.naming import closest
+from geode.domain.verdicts import Invalid
+from geode.entrypoints.approvers import ApproveAll, ApproveNamed, AskAboutOthers
+from geode.entrypoints.cli.ask import AskTerminal
+from geode.entrypoints.cli.terminal import Tty
+from geode.ports.approval import Approver
+from geode.ports.tools import Tool
+
+
+def approver_for(which: str | None, tools: Sequence[Tool], *, attended: bool, until_the_end: ExitStack) -> Approver | None:
+    """Who answers. Those that nobody will allow are named once, before the run.
+
+    `which` is the option as given; without it a person is asked where one is there (`attended`). The
+    terminal is opened only for a tool that needs an answer, and closed with `until_the_end`.
+    """
+    if which == "all":
+        return ApproveAll()
+    words = {name.strip() for name in (which or "").split(",") if name.strip()} - {"none"}
+    allowed = words - {"ask"}
+    _check_names(allowed, tools)
+    asking = {tool.spec.name: tool.tier.name for tool in tools if tool.tier.needs_approval}
+    open_ones = [name for name in asking if name not in allowed]
+    if open_ones and ("ask" in words or (which is None and attended)):
+        terminal = Tty.opened()
+        if terminal is not None:
+            until_the_end.callback(terminal.close)
+            return AskAboutOthers(allowed, AskTerminal(terminal, _errors(tools)))
+        if "ask" in words:
+            option = ",".join([*sorted(allowed), *open_ones])
+            raise Misuse("no-terminal", f"--approve ask: there is no terminal to ask on; name what may run: --approve {option}")
+    if open_ones:
+        _tell_denied(open_ones, asking, allowed)
+    return ApproveNamed(allowed) if allowed else None
+
+
+def _check_names(allowed: Collection[str], tools: Sequence[Tool]) -> None:
+    known = [tool.spec.name for tool in tools]
+    for name in sorted(set(allowed) - set(known)):
+        close = closest(name, known)
+        hint = f"did you mean {close[0]}?" if close else f"the tools are: {', '.join(known) or 'none (see --tools)'}"
+        raise Misuse("approve-name", f'--approve names "{name}", which is no tool of this run; {hint}')
+
+
+def _tell_denied(denied: Sequence[str], tiers: dict[str, str], allowed: Collection[str]) -> None:
+    named = ", ".join(f"{name} ({tiers[name]})" for name in denied)
+    option = ",".join([*sorted(allowed), *denied])
+    advice = f'--approve {option} allows them; what cannot hurt is marked @tool(tier="safe")'
+    print(f"geode run: every call of {named} will be denied. {advice}", file=sys.stderr)
+
+
+def _errors(tools: Sequence[Tool]) -> Callable[[ToolUseBlock], tuple[str, ...]]:
+    catalog = Catalog.of(tools, JsonschemaValidator())
+
+    def errors(call: ToolUseBlock) -> tuple[str, ...]:
+        verdict = catalog.check(call)
+        return verdict.errors if isinstance(verdict, Invalid) else ()
+
+    return errors
