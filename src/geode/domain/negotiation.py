@@ -145,7 +145,7 @@ def _goes_on_without_thinking(request: AdapterCallRequest, owner: Owner) -> bool
 
     The provider merges neighbours of one role: what the user says after results belongs to the loop too.
     """
-    sent = (turn for turn in request.turns if _says(turn, owner))
+    sent = (turn for turn in request.turns if _surely_says(turn, owner))
     messages = [list(turns) for _, turns in groupby(sent, key=lambda turn: isinstance(turn, AssistantTurn))]
     first: AssistantTurn | None = None
     for message in reversed(messages):
@@ -158,6 +158,13 @@ def _goes_on_without_thinking(request: AdapterCallRequest, owner: Owner) -> bool
         return False
     item = next(_goes_out(first, owner))
     return not isinstance(item, Opaque) or "thinking" not in item.kind
+
+
+def _surely_says(turn: Turn, owner: Owner) -> bool:
+    """The same, but what the server itself called does not count: a wire may hold that back."""
+    if not isinstance(turn, AssistantTurn):
+        return _says(turn, owner)
+    return any(not isinstance(item, Opaque) or "thinking" in item.kind for item in _goes_out(turn, owner))
 
 
 def _says(turn: Turn, owner: Owner) -> bool:

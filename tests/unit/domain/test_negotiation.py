@@ -210,6 +210,16 @@ def test_under_a_budget_a_round_goes_on_only_from_its_own_thinking() -> None:
         assert asked(model, MESSAGES, conversation=talk) is None
 
 
+def test_what_the_server_called_itself_does_not_end_a_round_that_began_without_thinking() -> None:
+    """It may not go out at all, and then what the user says continues the round."""
+    me, model = Owner("p", "claude-sonnet-4-5"), "claude-sonnet-4-5"
+    searching = AssistantTurn((Opaque(me, "server_tool_use", "{}"), Text("")), me)
+    talk = Conversation((user(), AssistantTurn((call("a"),), me), results("a"), searching, user()))
+    assert asked(model, MESSAGES, conversation=talk, thinking=ThinkingBudget(1024)) is not None
+    said = Conversation((*talk.turns[:3], AssistantTurn((Text("So."),), me), user()))
+    assert asked(model, MESSAGES, conversation=said, thinking=ThinkingBudget(1024)) is None
+
+
 @pytest.mark.parametrize(
     ("model", "unset", "none", "high"),
     [("gpt-5.2", True, True, True), ("gpt-5.4-mini", True, True, False), ("gpt-5.5", False, True, False)],
