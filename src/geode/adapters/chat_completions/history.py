@@ -125,7 +125,7 @@ class _Messages:
         if role in ("tool", "function"):
             self.history.result(result_of(string(message.get("tool_call_id")), parts))
         elif role in _SYSTEM and not self.history.begun:
-            self.system += [part.text for part in parts if isinstance(part, Text)]
+            self.system += self.notes.system_texts(parts, path)
         else:
             if role in _SYSTEM:
                 self.notes.told_by_the_user(str(role), path)

@@ -13,7 +13,7 @@ from typing import Any, Final, Literal, TypeAlias, cast
 from geode.adapters.http_json.reading import number, string
 from geode.adapters.http_json.tools_gone import without_gone
 from geode.domain.choice import Auto, Named, Required, ToolChoice, parse_choice
-from geode.domain.content import SILENT, Opaque, Owner, Part, Text, ToolResult, ToolUseBlock, flagged
+from geode.domain.content import SILENT, Opaque, Owner, Part, Text, ToolResult, ToolUseBlock, flagged, media_word
 from geode.domain.conversation import Conversation
 from geode.domain.json_value import exact_json, pointer_part
 from geode.domain.request import AdapterCallRequest
@@ -77,6 +77,13 @@ class Notes:
     def told_by_the_user(self, role: str, path: Path) -> None:
         """A system message that holds from its place on: the neutral system text holds from the start."""
         self.take("sampling", path, f"a {role} message inside the history is told by the user")
+
+    def system_texts(self, parts: Sequence[Part], path: Path) -> list[str]:
+        """What of a system message is system text: media have no place in it."""
+        for part in parts:
+            if not isinstance(part, Text):
+                self.take("media", path, f"{media_word(part)} in a system message is not carried")
+        return [part.text for part in parts if isinstance(part, Text)]
 
     def settings(
         self, path: Path, value: Mapping[str, Any], carried: Collection[str], kinds: Mapping[str, NoteKind] | None = None

@@ -154,7 +154,7 @@ class _Input:
             return
         parts = [part for place, given in content for part in _parts(given, (*inside, place), self.notes)]
         if role in _SYSTEM and not self.history.begun:
-            self.system += [part.text for part in parts if isinstance(part, Text)]
+            self.system += self.notes.system_texts(parts, path)
             return
         if role in _SYSTEM:
             self.notes.told_by_the_user(str(role), path)

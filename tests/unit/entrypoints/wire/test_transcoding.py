@@ -166,3 +166,13 @@ def test_what_is_no_history(wire: Any, messages: Any, said: str) -> None:
     with pytest.raises(geode.Misuse) as caught:
         UNTYPED.conversation_from(wire, messages)
     assert said in str(caught.value)
+
+
+def test_a_picture_in_a_system_message_is_noted() -> None:
+    picture = {"type": "image_url", "image_url": {"url": "https://example.org/a.png"}}
+    messages = [
+        {"role": "system", "content": [{"type": "text", "text": "Be brief."}, picture]},
+        {"role": "user", "content": "go"},
+    ]
+    shown = moved("chat", Target("messages", "anthropic", ""), messages=messages)
+    assert (shown["request"]["system"], noted(shown)) == ("Be brief.", [("media", "/messages/0")])
