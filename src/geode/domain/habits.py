@@ -125,19 +125,26 @@ def repeated(
     """
     made = {signature(call): call for call in calls if not _polls(call, tools)}
     first = round - policy.no_progress_window + 1
-    after: dict[str, Repeat] = {}
+    # Most stay as they are from round to round; none of those is made anew.
+    after = {key: known if _within(known, first) else _since(known, first) for key, known in before.items() if key not in made}
+    after = {key: known for key, known in after.items() if known.rounds or known.hints}
     overdue: list[ToolUseBlock] = []
-    for key in {**before, **made}:
-        known = before.get(key, Repeat())
-        rounds = tuple(number for number in known.rounds if number >= first)
-        if key in made:
-            rounds = (*rounds, round)
-        if len(rounds) >= policy.no_progress_rounds and key in made:
-            overdue.append(made[key])
+    for key, call in made.items():
+        known = _since(before.get(key, Repeat()), first)
+        if len(known.rounds) + 1 >= policy.no_progress_rounds:
+            overdue.append(call)
             after[key] = Repeat((), known.hints + 1)
-        elif rounds or known.hints:
-            after[key] = Repeat(rounds, known.hints)
+        else:
+            after[key] = Repeat((*known.rounds, round), known.hints)
     return after, tuple(overdue)
+
+
+def _within(known: Repeat, first: int) -> bool:
+    return not known.rounds or known.rounds[0] >= first
+
+
+def _since(known: Repeat, first: int) -> Repeat:
+    return Repeat(tuple(number for number in known.rounds if number >= first), known.hints)
 
 
 def signature(call: ToolUseBlock) -> str:

@@ -195,10 +195,34 @@ def _goes_out(turn: AssistantTurn, owner: Owner) -> Iterator[ReplyItem]:
 def _of_turns(request: AdapterCallRequest, target: _Target) -> Iterator[str]:
     if not any(_says(turn, target.owner) for turn in request.turns):
         yield "the conversation says nothing that could be answered; give it a user's turn with text"
-    for place, turn in enumerate(request.turns):
-        for part in turn.items if isinstance(turn, UserTurn) else ():
-            if not _carried(part, target.able):
-                yield f"model {request.model} cannot be sent {_named(part)} (user turn {place}) on this wire"
+    for place, part in _shown(request.conversation).by_users:
+        if not _carried(part, target.able):
+            yield f"model {request.model} cannot be sent {_named(part)} (user turn {place}) on this wire"
+
+
+@dataclass(frozen=True, slots=True)
+class _Shown:
+    """The media of a conversation, looked for once: `seen` turns are done, and what grows from it goes on there."""
+
+    seen: int = 0
+    by_users: tuple[tuple[int, Part], ...] = ()
+    in_results: tuple[Part, ...] = ()
+
+
+def _shown(conversation: Conversation) -> _Shown:
+    known: _Shown = conversation.memo.get("media", _Shown())
+    turns = conversation.turns
+    if known.seen == len(turns):
+        return known
+    new = list(enumerate(turns[known.seen :], known.seen))
+    users = ((place, part) for place, turn in new if isinstance(turn, UserTurn) for part in turn.items)
+    results = (one for _, turn in new if isinstance(turn, ToolResultsTurn) for one in turn.results)
+    found = conversation.memo["media"] = _Shown(
+        len(turns),
+        (*known.by_users, *((place, part) for place, part in users if not isinstance(part, Text))),
+        (*known.in_results, *(part for one in results for part in one.media)),
+    )
+    return found
 
 
 def _carried(part: Part, able: Capabilities) -> bool:
@@ -223,7 +247,7 @@ def _without_tools(request: AdapterCallRequest, target: _Target) -> _Adjusted:
 
 def _with_words(request: AdapterCallRequest, target: _Target) -> _Adjusted:
     """Media in results that cannot be carried become words that say what they are."""
-    if all(_stays(part, target.able) for one in request.conversation.results() for part in one.media):
+    if all(_stays(part, target.able) for part in _shown(request.conversation).in_results):
         return request, None
     turns = tuple(_worded(turn, target.able) if isinstance(turn, ToolResultsTurn) else turn for turn in request.turns)
     text = f"{target.owner.adapter} cannot show the model what a tool gave: words about it go out instead"
