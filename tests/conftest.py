@@ -7,6 +7,7 @@ draws new ones and remembers what failed; `explore` is a long search, by hand:
 """
 
 import os
+import signal
 from collections.abc import Iterator
 from typing import Any
 from weakref import WeakKeyDictionary
@@ -15,6 +16,10 @@ import pytest
 from hypothesis import HealthCheck, settings
 
 from geode.entrypoints.emulator import Emulator, laws
+
+# A shell starts what runs in its background with Ctrl-C ignored, and so would everything that tests start in turn.
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 # A shared machine stalls now and then: time limits of single examples would fail by chance.
 settings.register_profile(
