@@ -59,14 +59,14 @@ def test_ctrl_c_cancels_a_run_whose_server_hangs(project: Path, more: list[str])
     assert [line.split('"')[3] for line in out.splitlines()] == events
 
 
-@pytest.mark.parametrize("seconds", [0.5, 1.0])
-def test_ctrl_c_does_not_wait_for_the_import_of_an_sdk(project: Path, seconds: float) -> None:
+def test_ctrl_c_does_not_wait_for_the_import_of_an_sdk(project: Path) -> None:
+    """At a moment that is inside the import, which takes a second or more."""
     (project / "ready.py").write_text("import sys\nprint('ready', file=sys.stderr, flush=True)\ntools = []\n")
     # A server that never answers: however fast the import is, the run cannot end by itself first.
     with socket.create_server(("127.0.0.1", 0)) as silent:
         address = f"http://127.0.0.1:{silent.getsockname()[1]}"
         arguments = ("--model", "claude-sonnet-4-5", "--base-url", address, "--tools", "ready:tools")
-        returncode, err = _interrupted(arguments, project, seconds)
+        returncode, err = _interrupted(arguments, project, 0.5)
     assert returncode == 130
     assert "Traceback" not in err
 
