@@ -21,6 +21,7 @@ def undisturbed(tmp_path_factory: pytest.TempPathFactory) -> Undisturbed:
 
 @pytest.mark.parametrize("reconciles", [True, False], ids=["with a reconciler", "without one"])
 def test_a_run_that_is_killed_goes_on(undisturbed: Undisturbed, tmp_path: Path, reconciles: bool) -> None:
+    """`killed_run` compares files, executions and conversation with the undisturbed run."""
     kills, number = 0, 0 if reconciles else 1
     while kills < KILLS:
         folder = tmp_path / str(number)

@@ -1,25 +1,13 @@
-"""Recorded traffic: other people's data that stays outside the project."""
+"""Recorded exchanges whose requests were taken."""
 
 from __future__ import annotations
 
-import json
-import os
 from collections.abc import Iterator
-from pathlib import Path
-from typing import Any, Final
+from typing import Any
 
-import pytest
+from tests.recordings import needs_recordings, recorded
 
-ROOT: Final = Path(__file__).parents[4]
-FOLDER: Final = Path(os.environ.get("GEODE_RECORDINGS") or ROOT.parent / "shared" / "recordings")
-needs_recordings = pytest.mark.skipif(not FOLDER.is_dir(), reason=f"no recorded traffic at {FOLDER}; set GEODE_RECORDINGS")
-
-
-def recorded() -> Iterator[dict[str, Any]]:
-    """Every exchange with its id, wire, host, request, status and answer."""
-    for path in sorted(FOLDER.glob("*.jsonl")):
-        with path.open() as lines:
-            yield from map(json.loads, lines)
+__all__ = ["needs_recordings", "recorded", "taken"]
 
 
 def taken() -> Iterator[dict[str, Any]]:
