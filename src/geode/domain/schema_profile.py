@@ -42,7 +42,7 @@ class SchemaProfile:
     have those, `root_required` whether a root with properties must say which of them are required,
     `array_items` whether an array must say what it holds, `tuples` how a list of different items is
     written, `bound_keys` whether top-level properties have an alphabet.
-    `strict` is None for a server that has no such mode.
+    `strict` is None for a server that has no such mode; `most_tools` bounds the tools of a request (wire facts A1).
     """
 
     name: str
@@ -53,6 +53,7 @@ class SchemaProfile:
     tuples: TupleForm = "items"
     bound_keys: bool = False
     strict: StrictForm | None = None
+    most_tools: int | None = None
 
 
 _UNIONS: Final = ("oneOf", "anyOf", "allOf")
@@ -97,7 +98,7 @@ ANTHROPIC: Final = SchemaProfile(
     bound_keys=True,
     strict=_ANTHROPIC_STRICT,
 )
-OPENAI: Final = SchemaProfile("openai", _OPENAI_ROOT, strict=_OPENAI_STRICT)
+OPENAI: Final = SchemaProfile("openai", _OPENAI_ROOT, strict=_OPENAI_STRICT, most_tools=128)
 # What any server that knows JSON Schema takes: for reading a schema that somebody else wrote.
 PLAIN: Final = SchemaProfile("plain", frozenset(), root_properties=False, array_items=False, tuples="prefixItems")
 # Strict is passed on to whoever serves the model.

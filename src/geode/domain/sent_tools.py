@@ -34,6 +34,8 @@ def tools_problem(tools: Sequence[ToolSpec], profile: SchemaProfile) -> str | No
     if pair := clash((tool.name for tool in tools), sent_name):
         one, other = map(dump_json, pair)
         return f"the tools {one} and {other} would go out under one name, {sent_name(pair[0])}. Rename one of them"
+    if profile.most_tools is not None and len(tools) > profile.most_tools:
+        return f"{len(tools)} tools are too many for this server, which takes {profile.most_tools}; give the session fewer"
     for tool in tools:
         if problem := _judged(tool, profile).problem:
             return problem

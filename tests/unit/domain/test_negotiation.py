@@ -25,6 +25,7 @@ from geode.domain.errors import Misuse
 from geode.domain.models import CLAUDE, GPT, GPT_CHAT, RELAYED, THINKING_KINDS, ModelRow
 from geode.domain.negotiation import Negotiated, negotiate
 from geode.domain.request import EVERY_MEDIA, AdapterCallRequest, Capabilities, Limits
+from geode.domain.schema_profile import OPENAI
 from geode.domain.thinking import AdaptiveThinking, ThinkingBudget
 from geode.domain.turns import AssistantTurn, ToolResultsTurn, UserTurn
 from tests.unit.domain.builders import assistant, call, results, spec, user
@@ -322,3 +323,11 @@ def test_a_conversation_that_says_nothing_does_not_leave() -> None:
     for turns in ((), (UserTurn((Text(" "),)),), (UserTurn(()), foreign)):
         given = replace(request(), conversation=Conversation(turns))
         assert refused(given, CAN_ALL).startswith("the conversation says nothing that could be answered")
+
+
+def test_more_tools_than_openai_takes_do_not_leave() -> None:
+    able = Capabilities(models=GPT, schemas=OPENAI)
+    many = tuple(spec(f"t{number}") for number in range(129))
+    assert asked("gpt-4o", able, tools=many[:128]) is None
+    why = asked("gpt-4o", able, tools=many)
+    assert why == "p: 129 tools are too many for this server, which takes 128; give the session fewer"
