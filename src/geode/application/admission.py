@@ -35,11 +35,15 @@ class Admission:
         self._admitted: set[Key] = set()
 
     def held(self, state: State, started: Collection[Key]) -> set[str]:
-        """The calls that the stage wants and that may not enter yet. What a person has decided about was shown before."""
+        """The calls that the stage wants and that may not enter yet.
+
+        What a person has decided about, or was changed, was shown before, be it in another process.
+        """
         if not self._hooking.before_tools or state.stopping:
             return set()
         stage, round = state.stage, state.round
-        wanted = {(id, round.step_of(id)) for id in (*stage.start, *stage.ask) if id not in round.decisions}
+        seen = {*round.decisions, *round.changed}
+        wanted = {(id, round.step_of(id)) for id in (*stage.start, *stage.ask) if id not in seen}
         held = wanted.difference(started, self._admitted)
         unseen = held - self._shown
         if unseen and self._showing is None:
@@ -48,10 +52,6 @@ class Admission:
             self._showing = asyncio.create_task(self._show(calls))
             self._showing.add_done_callback(self._ended)
         return {id for id, _ in held}
-
-    def taken_in(self, changed: CallChanged, state: State) -> None:
-        """The change of this call is about to take effect: with it, the call may enter."""
-        self._admitted.add((changed.call_id, state.round.step_of(changed.call_id)))
 
     def cancel(self) -> list[asyncio.Task[None]]:
         """Show nothing more, now: the task that ends soon."""

@@ -3,28 +3,30 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
+from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping
 from dataclasses import dataclass
-from typing import Any, cast
+from typing import Any, TypeAlias
 
 from geode.application.announcer import Announcer
 from geode.application.catalog import Catalog
 from geode.application.hooking import Hooking
 from geode.application.model_call import Asking, ModelCall
+from geode.application.prompts import Prompt, check_conversation, items_of
 from geode.application.reconciling import reconciled
 from geode.application.run import Run
 from geode.application.stage import StagePerformer, checked_answers, decided
 from geode.domain.approval import Decision
 from geode.domain.codec import loads
-from geode.domain.content import MEDIA, Owner, Part, Text, ToolResult
+from geode.domain.content import Owner, ToolResult
 from geode.domain.conversation import Conversation
 from geode.domain.errors import Misuse
 from geode.domain.loop.actions import Finish
+from geode.domain.loop.answering import askable
 from geode.domain.loop.outcome import Outcome
 from geode.domain.loop.recording import Recording, replay
 from geode.domain.loop.resuming import changed_tools, revived, taken_up
 from geode.domain.loop.state import State
-from geode.domain.loop.step import askable, begin, step
+from geode.domain.loop.step import begin, step
 from geode.domain.policy import Policy
 from geode.domain.request import forced_choice
 from geode.domain.turns import UserTurn
@@ -35,7 +37,7 @@ from geode.ports.events import Event, Observer
 from geode.ports.hooks import Hooks
 from geode.ports.journal import Journal, JournalError, JournalStore
 
-Prompt = str | Part | Sequence[str | Part]
+Put: TypeAlias = Callable[[Event], Awaitable[None]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,20 +84,17 @@ class AgenticLoop:
         failure is in the outcome, never an exception; Misuse is raised before anything leaves.
         Cancelling the caller cancels every call, and `conversation` is whole afterwards.
         """
-        return await self._perform(self._begun(prompt, conversation, tool_choice), None)
+        state = self._begun(prompt, conversation, tool_choice)
+        return await self._perform(state, self._telling(state, None))
 
     async def resume(self, snapshot: str, answers: Mapping[str, Decision]) -> Outcome:
         """Go on with a suspended run, here or in another process; `answers` by call id.
 
         A call left out is asked of this session's approver, or stays open and the run is suspended again.
         Where this session's journal has the run, a snapshot that it has gone on from since is Misuse.
+        `stream_resume` is the same as events.
         """
-        self._check_usable()
-        stored, journal = loads(State, snapshot), self._around.journal
-        run_id = stored.terms.run_id
-        if isinstance(journal, JournalStore) and run_id in journal.run_ids():
-            return await self._taken(journal, run_id, answers, stored)
-        return await self._perform(self._resumed(stored, answers), None, stored)
+        return await self._resume(snapshot, answers, None)
 
     async def resume_run(self, run_id: str, answers: Mapping[str, Decision] | None = None) -> Outcome:
         """Go on with a run of this session's journal where it stopped: suspended, or cut off with its process.
@@ -109,36 +108,21 @@ class AgenticLoop:
         journal: object = self._around.journal
         if not isinstance(journal, JournalStore):
             raise Misuse("journal-reads", 'resume_run(…) needs a journal that is kept: session(journal="FOLDER")')
-        return await self._taken(journal, run_id, answers or {}, None)
+        return await self._taken(journal, run_id, answers or {}, None, None)
 
-    async def stream(
+    def stream(
         self, prompt: Prompt, *, conversation: Conversation | None = None, tool_choice: Any = None
-    ) -> AsyncIterator[Event]:
+    ) -> AsyncGenerator[Event]:
         """`run`, as its events happen, deltas included; the last one is `Finished`.
 
         The reader sets the pace: at most 64 events wait. Closing the iterator cancels the run.
         """
         state = self._begun(prompt, conversation, tool_choice)
-        waiting: asyncio.Queue[Event | None] = asyncio.Queue(64)
+        return _streamed(lambda put: self._perform(state, self._telling(state, put)))
 
-        async def work() -> None:
-            try:
-                await self._perform(state, waiting.put)
-            finally:
-                await waiting.put(None)
-
-        task = asyncio.create_task(work())
-        try:
-            while (event := await waiting.get()) is not None:
-                yield event
-            await task
-        finally:
-            task.cancel()
-            while not task.done():
-                # The run may be waiting for room in the queue that nobody reads any more.
-                while not waiting.empty():
-                    waiting.get_nowait()
-                await asyncio.wait((task,), timeout=0.05)
+    def stream_resume(self, snapshot: str, answers: Mapping[str, Decision]) -> AsyncGenerator[Event]:
+        """`resume`, as its events happen; see `stream`."""
+        return _streamed(lambda put: self._resume(snapshot, answers, put))
 
     def stop(self) -> None:
         """End the active run soon: what runs may finish, nothing new starts, the outcome is `Stopped`."""
@@ -162,7 +146,7 @@ class AgenticLoop:
 
     def _begun(self, prompt: Prompt, conversation: Conversation | None, tool_choice: Any) -> State:
         self._check_usable()
-        _check_conversation(conversation)
+        check_conversation(conversation)
         asking, tools = self._asking, self._catalog
         return begin(
             run_id=self._around.new_run_id(),
@@ -170,14 +154,22 @@ class AgenticLoop:
             policy=self._policy,
             tools=tools.facts,
             conversation=conversation or Conversation(),
-            turn=UserTurn(_items(prompt)),
+            turn=UserTurn(items_of(prompt)),
             now=self._around.clock.now(),
             can_ask=self._around.approver is not None,
             first_choice=forced_choice(tool_choice, tools.specs),
         )
 
+    async def _resume(self, snapshot: str, answers: Mapping[str, Decision], put: Put | None) -> Outcome:
+        self._check_usable()
+        stored, journal = loads(State, snapshot), self._around.journal
+        run_id = stored.terms.run_id
+        if isinstance(journal, JournalStore) and run_id in journal.run_ids():
+            return await self._taken(journal, run_id, answers, stored, put)
+        return await self._perform(self._resumed(stored, answers), self._telling(stored, put), stored)
+
     async def _taken(
-        self, journal: JournalStore, run_id: str, answers: Mapping[str, Decision], expected: State | None
+        self, journal: JournalStore, run_id: str, answers: Mapping[str, Decision], expected: State | None, put: Put | None
     ) -> Outcome:
         """Go on with a run of the journal, which nobody else can take meanwhile."""
         self._check_idle()
@@ -190,11 +182,20 @@ class AgenticLoop:
             if isinstance(stored.pending, Finish):
                 self._last = stored.closed
                 return stored.pending.outcome
-            around = self._around
-            found = await reconciled(stored, catalog=self._catalog, deps=around.deps, clock=around.clock)
-            return await self._perform(self._resumed(stored, answers, found), None, stored)
+            telling = self._telling(stored, put)
+            return await self._perform(self._resumed(stored, answers, await self._found(stored, telling)), telling, stored)
         finally:
             journal.let_go(run_id)
+
+    async def _found(self, stored: State, telling: Announcer) -> dict[str, ToolResult | None]:
+        """What became of the calls that had been started, as far as their tools can tell."""
+        around, hooking = self._around, self._hooking(telling, stored.terms.policy)
+        review = hooking.after_result if hooking.after_results else None
+        try:
+            return await reconciled(stored, catalog=self._catalog, deps=around.deps, clock=around.clock, review=review)
+        except BaseException:
+            telling.close()
+            raise
 
     def _resumed(
         self, stored: State, answers: Mapping[str, Decision], found: Mapping[str, ToolResult | None] | None = None
@@ -226,20 +227,22 @@ class AgenticLoop:
                 "early runs on until it is closed: read it to its end, or use contextlib.aclosing",
             )
 
-    async def _perform(
-        self, state: State, stream: Callable[[Event], Awaitable[None]] | None, stored: State | None = None
-    ) -> Outcome:
+    def _telling(self, before: State, put: Put | None) -> Announcer:
+        """What tells of a run that is about to begin, or to be taken up, with the state `before`."""
+        told = () if before.open is None else before.open.results
+        return Announcer(before.terms.run_id, self._around.observers, put, before.counters.rounds, told)
+
+    def _hooking(self, announcer: Announcer, policy: Policy) -> Hooking:
+        return Hooking(self._around.hooks, self._catalog, announcer, policy.tool_timeout_seconds)
+
+    async def _perform(self, state: State, announcer: Announcer, stored: State | None = None) -> Outcome:
         """Run `state`, which was begun, or taken up from the state that was `stored`, to its end."""
         await _cancelled_before()
         self._check_idle()
-        around, before = self._around, stored or state
-        told = () if before.open is None else before.open.results
-        announcer = Announcer(state.terms.run_id, around.observers, stream, state.counters.rounds, told)
-        policy = state.terms.policy
-        hooking = Hooking(around.hooks, self._catalog, announcer, policy.tool_timeout_seconds)
+        around, hooking = self._around, self._hooking(announcer, state.terms.policy)
         stage = StagePerformer(
             catalog=self._catalog,
-            policy=policy,
+            policy=state.terms.policy,
             deps=around.deps,
             clock=around.clock,
             announcer=announcer,
@@ -250,13 +253,37 @@ class AgenticLoop:
         run = self._active = Run(state, announcer=announcer, call=call, stage=stage, clock=around.clock, journal=around.journal)
         try:
             try:
-                outcome = await run.drive(before)
+                outcome = await run.drive(stored or state)
             finally:
                 self._last, self._active = run.state.closed, None
             await announcer.tell(events.Finished, outcome=outcome)
         finally:
             announcer.close()
         return outcome
+
+
+async def _streamed(perform: Callable[[Put], Awaitable[Outcome]]) -> AsyncGenerator[Event]:
+    """The events of what `perform` hands over, at the pace of the reader."""
+    waiting: asyncio.Queue[Event | None] = asyncio.Queue(64)
+
+    async def work() -> None:
+        try:
+            await perform(waiting.put)
+        finally:
+            await waiting.put(None)
+
+    task = asyncio.create_task(work())
+    try:
+        while (event := await waiting.get()) is not None:
+            yield event
+        await task
+    finally:
+        task.cancel()
+        while not task.done():
+            # The run may be waiting for room in the queue that nobody reads any more.
+            while not waiting.empty():
+                waiting.get_nowait()
+            await asyncio.wait((task,), timeout=0.05)
 
 
 async def _cancelled_before() -> None:
@@ -280,27 +307,3 @@ def _last_state(recording: Recording) -> State:
     if found.state is None:
         raise JournalError(f"run {recording.run_id} was cut off before it began; run its prompt again")
     return found.state
-
-
-def _check_conversation(value: object) -> None:
-    if value is not None and not isinstance(value, Conversation):
-        items = cast("list[object]", value) if isinstance(value, list) else []
-        shown = f"list of {type(items[0]).__name__}" if items else type(value).__name__
-        ways = "Conversation.loads(text) or geode.conversation_from(wire, list)"
-        raise Misuse("conversation-type", f"conversation must be a Conversation, got {shown}: {ways}")
-
-
-def _items(prompt: object) -> tuple[Part, ...]:
-    parts = prompt if isinstance(prompt, list | tuple) else (prompt,)
-    items = tuple(_item(part) for part in cast("Sequence[object]", parts))
-    if not any(not isinstance(item, Text) or item.text.strip() for item in items):
-        raise Misuse("empty-prompt", "the prompt says nothing: give text, an Image or a Document")
-    return items
-
-
-def _item(part: object) -> Part:
-    if isinstance(part, str):
-        return Text(part)
-    if isinstance(part, (Text, *MEDIA)):
-        return part
-    raise Misuse("prompt-type", f"a prompt is text, an Image, a Document or a list of them, got {type(part).__name__}")

@@ -10,8 +10,8 @@ from typing import Any
 
 from geode.application.announcer import Announcer
 from geode.application.catalog import Catalog
-from geode.application.processor import GRACE_SECONDS, ToolCallProcessor
-from geode.domain.content import ToolResult
+from geode.application.processor import GRACE_SECONDS, Review, ToolCallProcessor
+from geode.domain.content import ToolResult, ToolUseBlock
 from geode.domain.loop.resuming import in_doubt
 from geode.domain.loop.state import State
 from geode.domain.rounds import Execution, as_decided
@@ -19,11 +19,14 @@ from geode.ports.clock import Clock
 from geode.ports.tools import Invoke, NotRun, Tool, ToolContext
 
 
-async def reconciled(state: State, *, catalog: Catalog, deps: Any, clock: Clock) -> dict[str, ToolResult | None]:
+async def reconciled(
+    state: State, *, catalog: Catalog, deps: Any, clock: Clock, review: Review | None
+) -> dict[str, ToolResult | None]:
     """What the reconcilers found of the calls in doubt, by call id; None for one that did not run.
 
-    They run like tools: within the tool's deadline, side by side, in threads if they may block. One
-    that breaks is a result that is not ok. Nothing is told to observers: no call starts here.
+    They run like tools: within the tool's deadline, side by side, in threads if they may block. What they
+    found is reviewed like any result; one that breaks leaves its call `outcome_unknown`, with its words.
+    Nothing is told to observers: no call starts here.
     """
     wanted = [id for id, doubt in in_doubt(state, catalog.facts).items() if doubt == "reconcile"]
     if not wanted:
@@ -32,8 +35,15 @@ async def reconciled(state: State, *, catalog: Catalog, deps: Any, clock: Clock)
     not_run: set[str] = set()
     all_in = asyncio.Event()
 
+    known: set[str] = set()
+
+    async def reviewed(call: ToolUseBlock, came: ToolResult) -> ToolResult:
+        if came.kind == "ok":
+            known.add(call.id)
+        return came if review is None or came.kind != "ok" or call.id in not_run else await review(call, came)
+
     def finished(result: ToolResult) -> None:
-        found[result.call_id] = result
+        found[result.call_id] = result if result.call_id in known else replace(result, kind="outcome_unknown")
         if len(found) == len(wanted):
             all_in.set()
 
@@ -44,6 +54,7 @@ async def reconciled(state: State, *, catalog: Catalog, deps: Any, clock: Clock)
         clock=clock,
         announcer=Announcer(state.terms.run_id, (), None),
         finished=finished,
+        review=reviewed,
     )
     for index, id in enumerate(wanted):
         processor.start(Execution(as_decided(state.round.call(id), state.round), index), None)

@@ -16,9 +16,10 @@ from geode.application.processor import GRACE_SECONDS, ToolCallProcessor
 from geode.domain.approval import Approve, Decision, Deny, Later, Question
 from geode.domain.content import ToolResult, ToolUseBlock, result
 from geode.domain.errors import Misuse
+from geode.domain.loop.answering import askable
 from geode.domain.loop.inputs import CallChanged, CallVetoed, Checked, Decided, Input, TimePassed, ToolFinished
+from geode.domain.loop.stages import NOT_STARTED
 from geode.domain.loop.state import State
-from geode.domain.loop.step import NOT_STARTED, askable
 from geode.domain.policy import Policy
 from geode.domain.rounds import asked_about, edited, executions
 from geode.ports import events
@@ -88,11 +89,7 @@ class StagePerformer:
         found = self._inputs.popleft() if self._inputs else None
         if not self._inputs:
             self._news.clear()
-        if found is None or not _in_time(found, state):
-            return None
-        if isinstance(found, CallChanged):
-            self._admission.taken_in(found, state)
-        return found
+        return found if found is not None and _in_time(found, state) else None
 
     def wake(self) -> None:
         """The run is to stop: end the waiting for an input, and that of calls which are to be tried again."""

@@ -14,9 +14,10 @@ from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Final, Protocol, Self, Unpack, cast, runtime_checkable
 
-from geode.application.agentic_loop import AgenticLoop, Prompt, Surroundings
+from geode.application.agentic_loop import AgenticLoop, Surroundings
 from geode.application.catalog import Catalog, said_of_denied
 from geode.application.model_call import Asking
+from geode.application.prompts import Prompt
 from geode.domain.conversation import Conversation
 from geode.domain.errors import Misuse
 from geode.domain.loop.outcome import Outcome
@@ -166,7 +167,7 @@ class Session:
             raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
 
 
-_OF_LOOPS: Final = ("run", "stream", "resume", "resume_run", "stop", "conversation")
+_OF_LOOPS: Final = ("run", "stream", "resume", "stream_resume", "resume_run", "stop", "conversation")
 
 
 def session(**settings: Unpack[Settings]) -> Session:

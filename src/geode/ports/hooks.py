@@ -45,13 +45,15 @@ class Hooks:
     tools out of `tools`; one left out is unknown to that call. A veto ends the run as Failed, and so
     does a hook that breaks.
 
-    `before_tool(call)`, once, before a person is asked and before anything runs: may change the arguments,
-    which are checked again. A veto is a `denied` result, and so is a hook that breaks. What a person then
-    edits is not shown to it again: the person has the last word.
+    `before_tool(call)`, before a person is asked and before anything runs: may change the arguments, which
+    are checked again. A veto is a `denied` result, and so is a hook that breaks. What a person then edits is
+    not shown to it again: the person has the last word. Each step of a recovery is a call of its own, shown
+    with the arguments that the model gave, or a person edited, not with what the hook made of them before.
+    A run that is taken up in another process shows again what it had shown and was not changed.
 
     `after_result(call, result)`, for a call that ran: may change the result. A veto withholds it, as a
     `denied` result. When the hook breaks the result stands and a Notice says so: what must not get
-    through is vetoed in the hook itself.
+    through is vetoed in the hook itself. What a reconciler finds of a call is shown to it too.
 
     A hook breaks when it raises, returns something else, or takes longer than `Policy.tool_timeout_seconds`.
     What it does is an event `Hooked`, and what comes of it is in the inputs of the run: replay calls no hook.

@@ -3,8 +3,8 @@
 import asyncio
 import contextlib
 import threading
-from collections.abc import AsyncGenerator, Mapping
-from typing import Any, cast
+from collections.abc import Mapping
+from typing import Any
 
 import pytest
 from returns.result import Result
@@ -398,14 +398,10 @@ async def test_a_suspended_run_is_not_a_running_one() -> None:
 # ---- streams -----------------------------------------------------------------------------------
 
 
-def stream_of(loop: AgenticLoop) -> AsyncGenerator[Event, None]:
-    return cast("AsyncGenerator[Event, None]", loop.stream("go"))
-
-
 async def test_closing_the_iterator_cancels_the_run() -> None:
     journal = MemoryJournal()
     loop = loop_of(calls(("quick", {"n": 0}), ("never", {})), tools=[quick, never], journal=journal)
-    events = stream_of(loop)
+    events = loop.stream("go")
     async for event in events:
         if isinstance(event, ToolFinished):
             break
@@ -419,7 +415,7 @@ async def test_closing_the_iterator_cancels_the_run() -> None:
 @pytest.mark.parametrize("count", range(25))
 async def test_leaving_the_stream_after_so_many_events(count: int) -> None:
     loop = busy()
-    events = stream_of(loop)
+    events = loop.stream("go")
     for _ in range(count):
         await anext(events, None)
     await events.aclose()
@@ -451,7 +447,7 @@ async def test_a_slow_reader_slows_the_model_and_bounds_what_waits() -> None:
         told += 1
 
     loop = loop_of(Reply(tuple(Said("x") for _ in range(500))), observe=[count])
-    events = stream_of(loop)
+    events = loop.stream("go")
     await anext(events)
     await turns(2000)
     assert told <= 64 + 2, "64 events wait, one was read, one is on its way"
@@ -462,7 +458,7 @@ async def test_a_slow_reader_slows_the_model_and_bounds_what_waits() -> None:
 
 async def test_leaving_a_full_stream_does_not_hang() -> None:
     loop = loop_of(Reply(tuple(Said("x") for _ in range(500))))
-    events = stream_of(loop)
+    events = loop.stream("go")
     await anext(events)
     await turns(200)
     await asyncio.wait_for(events.aclose(), 2)

@@ -8,6 +8,7 @@ from typing import Any, cast
 import pytest
 
 import geode
+from geode.adapters.clock_manual import ManualClock
 from geode.adapters.journal_memory import MemoryJournal
 from geode.adapters.scripted.model import ScriptedModel
 from geode.domain.approval import Approve, Deny, Grant, Later
@@ -433,8 +434,6 @@ async def test_a_hook_that_breaks_before_a_model_call_ends_the_run(hook: Any, wh
 async def test_each_attempt_is_a_call() -> None:
     seen: list[int] = []
     hooks = Hooks(before_model=lambda request: seen.append(len(request.turns)))
-    from geode.adapters.clock_manual import ManualClock
-
     answered(await loop_of(fails(529), fails(529), says("done"), hooks=[hooks], clock=ManualClock()).run("go"))
     assert seen == [1, 1, 1]
 
@@ -579,8 +578,6 @@ async def test_what_stands_in_for_a_failing_tool_is_another_call_to_a_hook() -> 
     def after(call: ToolUseBlock, result: ToolResult) -> None:
         seen.append((result.kind, call.name))
 
-    from geode.adapters.clock_manual import ManualClock
-
     journal = MemoryJournal()
     steps = [calls(("fetch", {"path": name})) for name in "abc"]
     hooks = [Hooks(before_tool=before, after_result=after)]
@@ -590,3 +587,22 @@ async def test_what_stands_in_for_a_failing_tool_is_another_call_to_a_hook() -> 
     assert RAN == []
     assert "denied: no mirrors" in texts(outcome)[2] or "denied (no mirrors)" in texts(outcome)[2]
     assert outcome_of(replayed(journal)) == outcome
+
+
+async def test_each_step_of_a_recovery_is_changed_anew_from_what_the_model_gave() -> None:
+    @geode.tool(tier="safe", alternative="mirror")
+    async def fetch(path: str) -> str:
+        """Fetch."""
+        RAN.append(f"fetch {path}")
+        raise geode.ToolError("no answer")
+
+    @geode.tool(tier="safe")
+    async def mirror(path: str) -> str:
+        """Fetch elsewhere."""
+        return f"mirror has {path}"
+
+    steps = [calls(("fetch", {"path": name})) for name in "abc"]
+    hooks = [Hooks(before_tool=moved)]
+    outcome = await loop_of(*steps, says("done"), tools=[fetch, mirror], hooks=hooks, clock=ManualClock()).run("go")
+    assert RAN == ["fetch box/a", "fetch box/b", "fetch box/c"]
+    assert texts(outcome)[2].startswith("mirror has box/c\n")

@@ -15,7 +15,7 @@ from geode.domain.errors import CodecError, Misuse
 from geode.domain.loop.outcome import Suspended
 from geode.domain.policy import Policy
 from geode.domain.script import Step, calls, says
-from geode.ports.events import ApprovalAsked, Event, Finished, RoundClosed, ToolStarted
+from geode.ports.events import ApprovalAsked, Event, Finished, RoundClosed, TextDelta, ToolStarted
 from tests.unit.application.rig import Asks, Recorder, answered, assert_whole, kinds, loop_of, outcome_of, replayed, texts
 
 LATER = Asks(lambda call: Later())
@@ -80,6 +80,21 @@ async def test_resumed_in_the_same_session() -> None:
     assert outcome.run_id == parked.run_id
     assert outcome.usage.input_tokens == 20
     assert loop.conversation == outcome.conversation
+
+
+async def test_resumed_as_a_stream() -> None:
+    parked = await suspended(("write", {"n": 1}))
+    loop = session(says("done"))
+    events = [event async for event in loop.stream_resume(parked.snapshot, {call.id: Approve() for call in parked.asked})]
+    assert [type(event).__name__ for event in events if not isinstance(event, TextDelta)] == [
+        "ToolStarted",
+        "ToolFinished",
+        "RoundClosed",
+        "ModelCalled",
+        "ModelReplied",
+        "Finished",
+    ]
+    assert [event.text for event in events if isinstance(event, TextDelta)] == ["done"]
 
 
 @pytest.mark.parametrize(

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Callable, Iterable, Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, cast
 
@@ -17,6 +18,7 @@ from geode.adapters.journal_file import FileJournal
 from geode.adapters.journal_memory import MemoryJournal, NoJournal
 from geode.application.agentic_loop import AgenticLoop
 from geode.domain.approval import Approve, Deny, Later
+from geode.domain.content import ToolResult, ToolUseBlock
 from geode.domain.errors import Misuse
 from geode.domain.loop.inputs import Input
 from geode.domain.loop.outcome import Answered, Stopped, Suspended
@@ -24,7 +26,8 @@ from geode.domain.loop.recording import Happened, Recording, replay
 from geode.domain.loop.state import State
 from geode.domain.policy import Policy
 from geode.domain.script import Step, calls, fails, says
-from geode.ports.events import Finished, ModelCalled, ToolFinished, ToolStarted
+from geode.ports.events import Finished, Hooked, ModelCalled, ToolFinished, ToolStarted
+from geode.ports.hooks import Hooks, Veto
 from geode.ports.journal import JournalError, JournalStore
 from tests.unit.application.rig import Asks, Recorder, answered, assert_whole, kinds, loop_of, tasks_left, texts
 
@@ -292,6 +295,46 @@ async def test_a_reconciler_is_given_the_arguments_that_a_person_put_in(tmp_path
     await killed(tmp_path, 2, calls(("add", {"n": 1})), tools=[ledger.add], approver=edits)
     answered(await again(tmp_path, says("done"), tools=[ledger.add]).resume_run("run_1"))
     assert ledger.asked == [({"n": 9}, "run_1/call_1_0")]
+
+
+async def test_what_a_reconciler_found_is_shown_to_the_hooks(tmp_path: Path) -> None:
+    ledger, seen = Ledger(), Recorder()
+    await killed(tmp_path, 2, calls(("add", {"n": 1})), tools=[ledger.add])
+
+    def withheld(call: ToolUseBlock, result: ToolResult) -> Veto:
+        return Veto(f"{call.name} said {result.text}")
+
+    loop = again(tmp_path, says("done"), tools=[ledger.add], hooks=[Hooks(after_result=withheld)], observe=[seen])
+    outcome = answered(await loop.resume_run("run_1"))
+    assert kinds(outcome) == ["denied"]
+    assert texts(outcome) == ["denied: add ran, and its result is withheld: add said added 1"]
+    assert [hooked.point for hooked in seen.of(Hooked)] == ["after_result"]
+    assert [event.seq for event in seen.events] == list(range(1, len(seen.events) + 1)), "one order, from the beginning"
+
+
+@pytest.mark.parametrize("breaks", ["error", ""])
+async def test_what_is_no_result_is_not_shown_to_the_hooks(tmp_path: Path, breaks: str) -> None:
+    ledger = Ledger()
+    await killed(tmp_path, 2, calls(("add", {"n": 1})), tools=[ledger.add])
+    shown: list[str] = []
+    hooks = [Hooks(after_result=lambda call, result: shown.append(result.text))]
+    loop = again(tmp_path, says("done"), tools=[Ledger(breaks).add], hooks=hooks)
+    outcome = answered(await loop.resume_run("run_1"))
+    # Without the row the call did not run, so it runs now, and that is what is shown.
+    assert (kinds(outcome), shown) == ((["outcome_unknown"], []) if breaks else (["ok"], ["added 1"]))
+
+
+async def test_a_call_that_was_changed_before_a_kill_runs_as_changed_and_is_not_shown_again(tmp_path: Path) -> None:
+    seen: list[int] = []
+
+    def doubled(call: ToolUseBlock) -> ToolUseBlock:
+        seen.append(call.input["n"])
+        return replace(call, input={"n": 2 * call.input["n"]})
+
+    hooks = [Hooks(before_tool=doubled)]
+    await killed(tmp_path, 2, calls(("read", {"n": 1})), hooks=hooks)
+    outcome = answered(await again(tmp_path, says("done"), hooks=hooks).resume_run("run_1"))
+    assert (RAN, seen, texts(outcome)) == (["read 2", "read 2"], [1], ["read 2"])
 
 
 async def test_cancelled_while_a_reconciler_is_asked_the_run_can_be_taken_again(tmp_path: Path) -> None:

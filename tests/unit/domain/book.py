@@ -58,9 +58,11 @@ class Noted:
     asked: bool = False
     allowed: bool = False
     put_off: bool = False
-    # The step of its recovery, whether that is still to be checked, and what was executed before.
+    # The step of its recovery, whether that is still to be checked, what a person put in for the call, and what
+    # was executed before.
     step: str = ""
     unchecked: bool = False
+    edited: Mapping[str, Any] | None = None
     executed: list[ToolResult] = field(default_factory=list[ToolResult])
 
     @property
@@ -309,6 +311,7 @@ class Book:
                 self.not_run(one, "failed")
             case Approve(input=edited, always=always):
                 one.allowed = True
+                one.edited = one.edited if edited is None else edited
                 one.input = one.input if edited is None else edited
                 if always == "tool":
                     self.grants.append(Grant(one.tool))
@@ -362,6 +365,7 @@ class Book:
                 continue
             one.step, one.tool, one.tier, one.unchecked = step, name, self.tools[name].tier, True
             one.allowed = one.asked = one.put_off = False
+            one.input = one.call.input if one.edited is None else one.edited
             return
         self.left_off(one)
 

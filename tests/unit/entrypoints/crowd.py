@@ -12,12 +12,12 @@ import os
 import threading
 import time
 from collections import Counter
-from collections.abc import AsyncGenerator, AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable
 from contextlib import AbstractAsyncContextManager, aclosing, asynccontextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, field
 from random import Random
-from typing import Any, Literal, TypeAlias, cast
+from typing import Any, Literal, TypeAlias
 
 import geode
 from geode.application.agentic_loop import AgenticLoop
@@ -187,7 +187,7 @@ async def _one(happened: Crowd, opened: Sessions, fated: _Fated, leaves: int | N
 
 async def _walk_away(loop: AgenticLoop, after: int) -> bool:
     """Whether the stream was left before its end."""
-    async with aclosing(cast("AsyncGenerator[Event]", loop.stream("go"))) as stream:
+    async with aclosing(loop.stream("go")) as stream:
         async for _ in stream:
             after -= 1
             if after <= 0:

@@ -191,7 +191,7 @@ def test_a_session_is_used_in_its_own_event_loop(how: str) -> None:
     assert caught.value.id == "other-loop"
 
 
-@pytest.mark.parametrize("name", ["run", "stream", "resume", "stop", "conversation"])
+@pytest.mark.parametrize("name", ["run", "stream", "resume", "stream_resume", "resume_run", "stop", "conversation"])
 def test_a_session_that_was_not_opened_says_how(name: str) -> None:
     opening: Any = geode.session(model=ScriptedModel())
     with pytest.raises(Misuse, match=r"async with geode\.session") as caught:

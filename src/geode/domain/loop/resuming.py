@@ -16,8 +16,8 @@ from geode.domain.content import Owner, ToolResult, result
 from geode.domain.errors import CodecError, Misuse
 from geode.domain.loop.actions import CallModel, Finish, RunStage, Suspend, Wait
 from geode.domain.loop.calling import next_call
+from geode.domain.loop.stages import advance
 from geode.domain.loop.state import OpenRound, State
-from geode.domain.loop.step import advance
 from geode.domain.recovery import Recovery, concluded
 from geode.domain.repair import INTERRUPTED
 from geode.domain.rounds import as_decided
@@ -52,7 +52,8 @@ def revived(
 
     The call of a model that was pending is made again, and counts as a further attempt, for the one
     before may have reached the provider. Calls `in_doubt` are settled: `reconciled` has what their
-    reconcilers found, None for a call that did not run. For the rest see `taken_up`.
+    reconcilers found, None for a call that did not run, `outcome_unknown` where they do not know either.
+    For the rest see `taken_up`.
     """
     match state.pending:
         case Finish():
@@ -101,7 +102,7 @@ def _settled(
             # A run that is being stopped starts nothing new.
             if state.stopping:
                 found[id] = result(id, "interrupted", INTERRUPTED)
-        elif known is not None and known.kind == "ok":
+        elif known is not None and known.kind != "outcome_unknown":
             found[id] = _answer(state.round, known)
         else:
             unknown = _unknown(id, state.round.call(id).name, "" if known is None else known.text)
@@ -165,8 +166,8 @@ def _reopened(stored: State, bound: State, answered: Collection[str], found: Map
 def _checked_round(round: OpenRound) -> OpenRound:
     """The open round of a snapshot; CodecError for one in which things do not belong together."""
     calls = {call.id for call in round.turn.calls}
-    if not {*round.results, *round.decisions, *round.recovering} <= calls:
-        raise CodecError("the snapshot is damaged: its open round has results or answers for calls that are not in it")
+    if not {*round.results, *round.decisions, *round.recovering, *round.changed} <= calls:
+        raise CodecError("the snapshot is damaged: its open round has results, answers or changes for calls that are not in it")
     if not all(_makes_sense(id, recovery) for id, recovery in round.recovering.items()):
         raise CodecError("the snapshot is damaged: the recovery of a call in its open round contradicts itself")
     return round

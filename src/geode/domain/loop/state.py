@@ -25,7 +25,7 @@ class OpenRound:
     """A turn whose calls are not all answered yet.
 
     `ran` counts the executions of each tool; `recovering` tells how far each call is whose tool keeps failing;
-    `changed` has the arguments that the application put in place of the model's, by call id.
+    `changed` has the arguments that the application put in place of those of what runs now, by call id.
     """
 
     turn: AssistantTurn
@@ -45,19 +45,23 @@ class OpenRound:
 
     def current(self, call: ToolUseBlock) -> ToolUseBlock:
         """What runs for `call` now."""
-        recovery = self.recovering.get(call.id)
-        if recovery is not None:
-            return recovery.call
-        arguments = self.changed.get(call.id)
-        return call if arguments is None else replace(call, input=arguments, unparsed=None)
+        recovery, arguments = self.recovering.get(call.id), self.changed.get(call.id)
+        now = call if recovery is None else recovery.call
+        return now if arguments is None else replace(now, input=arguments, unparsed=None)
 
     def with_arguments(self, call_id: str, arguments: Mapping[str, Any]) -> OpenRound:
-        """The round with other arguments for what runs for a call."""
-        recovery = self.recovering.get(call_id)
-        if recovery is None:
-            return replace(self, changed={**self.changed, call_id: arguments})
-        call = replace(recovery.call, input=arguments, unparsed=None)
-        return replace(self, recovering={**self.recovering, call_id: replace(recovery, call=call)})
+        """The round with other arguments for what runs for a call now."""
+        return replace(self, changed={**self.changed, call_id: arguments})
+
+    def on_to(self, recovery: Recovery) -> OpenRound:
+        """The round with this step of a recovery next: nobody has been asked about it or has changed it yet."""
+        id = recovery.call.id
+        return replace(
+            self,
+            decisions={other: decision for other, decision in self.decisions.items() if other != id},
+            changed={other: arguments for other, arguments in self.changed.items() if other != id},
+            recovering={**self.recovering, id: recovery},
+        )
 
     def step_of(self, call_id: str) -> int:
         """How many steps of its recovery a call has behind it: it may be started, and asked about, once in each."""

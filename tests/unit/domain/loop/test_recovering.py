@@ -518,7 +518,9 @@ def test_a_recovery_that_contradicts_itself_is_refused(broken: Recovery) -> None
     damaged = replace(state, open=replace(state.round, recovering={"a": broken}))
     with pytest.raises(CodecError, match=f"^{DAMAGED}the recovery of a call in its open round contradicts itself$"):
         taken_up(damaged, OWNER, TOOLS, 9.0, ["a"])
-    with pytest.raises(CodecError, match=f"^{DAMAGED}its open round has results or answers for calls that are not in it$"):
+    with pytest.raises(
+        CodecError, match=f"^{DAMAGED}its open round has results, answers or changes for calls that are not in it$"
+    ):
         taken_up(replace(state, open=replace(state.round, recovering={"z": broken})), OWNER, TOOLS, 9.0, ["a"])
 
 

@@ -8,7 +8,7 @@ from dataclasses import replace
 import pytest
 
 from geode.domain.approval import Approve, Grant, Later
-from geode.domain.content import ToolResult
+from geode.domain.content import ResultKind, ToolResult
 from geode.domain.errors import CodecError
 from geode.domain.loop.actions import CallModel, Suspend, Wait
 from geode.domain.loop.inputs import StopRequested
@@ -178,9 +178,16 @@ def test_what_the_reconciler_says_did_not_run_runs() -> None:
     assert finished(state, "a").counters.tool_calls == 1
 
 
-@pytest.mark.parametrize("kind", ["failed", "outcome_unknown", "missing"])
+@pytest.mark.parametrize("kind", ["ok", "failed", "denied"])
+def test_what_was_found_stands_whatever_it_is(kind: ResultKind) -> None:
+    found = ToolResult("a", kind, ok("a", "as it was").content)
+    state = again(running("write"), with_flags("write", reconciles=True), reconciled={"a": found})
+    assert last_results(state) == (found,)
+
+
+@pytest.mark.parametrize("kind", ["outcome_unknown", "missing"])
 def test_a_reconciler_that_does_not_know_leaves_it_unknown(kind: str) -> None:
-    broken = ToolResult("a", "failed" if kind == "failed" else "outcome_unknown", ok("a", "no connection").content)
+    broken = ToolResult("a", "outcome_unknown", ok("a", "no connection").content)
     state = again(running("write"), with_flags("write", reconciles=True), reconciled={} if kind == "missing" else {"a": broken})
     (found,) = last_results(state)
     assert found.kind == "outcome_unknown"
@@ -210,7 +217,7 @@ def test_grants_of_a_tool_that_changed_are_void() -> None:
 def test_a_snapshot_with_results_of_other_calls_is_damaged() -> None:
     state = running("read")
     broken = replace(state, open=replace(state.round, results={"z": ok("z")}))
-    text = "the snapshot is damaged: its open round has results or answers for calls that are not in it"
+    text = "the snapshot is damaged: its open round has results, answers or changes for calls that are not in it"
     with pytest.raises(CodecError, match=f"^{text}$"):
         again(broken)
 

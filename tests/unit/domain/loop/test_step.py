@@ -27,8 +27,9 @@ from geode.domain.loop.inputs import (
     Waited,
 )
 from geode.domain.loop.outcome import Exhausted, Failed, Stopped
+from geode.domain.loop.stages import NOT_STARTED
 from geode.domain.loop.state import Counters, State
-from geode.domain.loop.step import NOT_STARTED, step
+from geode.domain.loop.step import step
 from geode.domain.policy import Policy
 from geode.domain.repair import INTERRUPTED
 from geode.domain.reply import Stop, Usage

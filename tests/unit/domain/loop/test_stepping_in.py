@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from geode.domain.approval import Approve, Grant, Later
 from geode.domain.codec import dumps, loads
-from geode.domain.errors import IllegalInput
+from geode.domain.errors import CodecError, IllegalInput
 from geode.domain.loop.actions import Suspend
 from geode.domain.loop.inputs import CallChanged, CallVetoed, Checked, StopRequested
 from geode.domain.loop.resuming import taken_up
@@ -161,6 +163,7 @@ def test_a_veto_of_a_step_of_a_recovery_leaves_the_next_one() -> None:
     assert (state.round.call("a").name, stage(state)) == ("fetch", (("a",), ()))
     moved = changed(state, "a")
     assert moved.round.call("a") == call("a", "fetch", {"p": 2})
+    assert moved.round.called("a") == call("a", "read", {"p": 1})
     state = vetoed(state, "a")
     assert state.round.step_of("a") == 2
     assert state.round.results == {}
@@ -180,3 +183,37 @@ def test_a_change_survives_a_suspension_unless_its_tool_changed() -> None:
     assert state.round.call("a").input == {"p": 2}
     other = {**TOOLS, "write": ToolFacts(SafetyTier.WRITE, "another schema")}
     assert taken_up(stored, OWNER, other, 5.0, ()).round.call("a").input == {"p": 1}
+
+
+def failing_twice() -> State:
+    """The third call of a tool with an alternative, which keeps failing; its arguments are {"p": 1}."""
+    tools = {"read": ToolFacts(SafetyTier.SAFE, "d", alternative="fetch"), "fetch": TOOLS["fetch"]}
+    state = begun(tools=tools)
+    for id in "xy":
+        state = finished(replied(state, call(id, "read")), id, "failed")
+    return replied(state, call("a", "read", {"p": 1}))
+
+
+def test_a_change_is_of_one_step_of_a_recovery() -> None:
+    state = changed(failing_twice(), "a")
+    assert state.round.call("a") == call("a", "read", {"p": 2})
+    state = finished(state, "a", "failed")
+    assert state.round.call("a") == call("a", "fetch", {"p": 1}), "as the model gave it, for the hooks to see it anew"
+    assert state.round.changed == {}
+
+
+def test_a_snapshot_with_a_change_for_no_call_is_damaged() -> None:
+    parked = decided(changed(opened("write"), "a"), "a", Later())
+    damaged = replace(parked, open=replace(parked.round, changed={"z": {"p": 2}}))
+    with pytest.raises(CodecError, match=r"results, answers or changes for calls that are not in it$"):
+        taken_up(damaged, OWNER, TOOLS, 5.0, ())
+
+
+def test_what_a_person_put_in_holds_for_the_steps_that_follow() -> None:
+    tools = {"render": ToolFacts(SafetyTier.EXPENSIVE, "d", alternative="fetch"), "fetch": TOOLS["fetch"]}
+    state = begun(tools=tools, can_ask=True)
+    for id in "xy":
+        state = finished(decided(replied(state, call(id, "render")), id), id, "failed")
+    state = changed(replied(state, call("a", "render", {"p": 1})), "a")
+    state = finished(decided(state, "a", Approve(input={"p": 3}), Valid()), "a", "failed")
+    assert state.round.call("a") == call("a", "fetch", {"p": 3})

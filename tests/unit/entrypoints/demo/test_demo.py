@@ -7,7 +7,6 @@ import re
 import subprocess
 import sys
 import tempfile
-import time
 from pathlib import Path
 from typing import Any
 
@@ -61,10 +60,8 @@ def demo(cwd: Path, *arguments: str, before: tuple[str, ...] = ()) -> subprocess
 
 def test_three_runs_on_the_files_of_a_checkout(checkout: Path, tmp_path: Path) -> None:
     reports = tmp_path / "reports"
-    began = time.monotonic()
     done = demo(checkout, "--keep", str(reports))
     assert (done.returncode, done.stderr) == (0, "")
-    assert time.monotonic() - began < 10
     said = done.stdout
     for title in ("Anthropic Messages", "OpenAI Responses", "Chat Completions"):
         assert f"── {title} ─" in said
