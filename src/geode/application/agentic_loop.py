@@ -157,6 +157,7 @@ class AgenticLoop:
             turn=UserTurn(items_of(prompt)),
             now=self._around.clock.now(),
             can_ask=self._around.approver is not None,
+            can_compact=any(hook.compact for hook in self._around.hooks),
             first_choice=forced_choice(tool_choice, tools.specs),
         )
 

@@ -13,7 +13,9 @@ from geode.application.announcer import Announcer
 from geode.application.catalog import Catalog
 from geode.application.foreign import copied, explained, handed, kind_of, warn
 from geode.domain.content import MEDIA, ResultKind, Text, ToolResult, ToolUseBlock, result
+from geode.domain.conversation import Conversation
 from geode.domain.json_value import clean_json, dump_json
+from geode.domain.loop.compacting import compaction_problem
 from geode.domain.request import AdapterCallRequest
 from geode.domain.verdicts import Valid
 from geode.ports import events
@@ -42,6 +44,7 @@ class Hooking:
         self._before_model = [hook.before_model for hook in hooks if hook.before_model]
         self._before_tool = [hook.before_tool for hook in hooks if hook.before_tool]
         self._after_result = [hook.after_result for hook in hooks if hook.after_result]
+        self._compact = [hook.compact for hook in hooks if hook.compact]
 
     @property
     def before_tools(self) -> bool:
@@ -110,6 +113,25 @@ class Hooking:
                 case Broke(why):
                     await self.broke("after_result", f"{why}; the result of {call.name} ({call.id}) stands")
         return came
+
+    async def compact(self, conversation: Conversation) -> Conversation | Veto:
+        """A shorter conversation that the run can go on with, or why there is none."""
+        shorter = conversation
+        for hook in self._compact:
+            answer = await self._asked("compact", partial(hook, shorter), Conversation)
+            problem = compaction_problem(conversation, answer) if isinstance(answer, Conversation) else ""
+            match Broke(problem) if problem else answer:
+                case None:
+                    continue
+                case Conversation() as shorter:
+                    await self._changed("compact", None, {"turns": len(shorter.turns)})
+                case Veto(why) as veto:
+                    await self._vetoed("compact", None, why)
+                    return veto
+                case Broke(why):
+                    await self.broke("compact", why)
+                    return Veto(f"the hook compact failed: {why}")
+        return shorter if shorter is not conversation else Veto("no hook made it shorter")
 
     # ---- what hooks give -----------------------------------------------------------------------
 

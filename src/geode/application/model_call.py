@@ -18,7 +18,7 @@ from geode.domain.call_ids import with_unique_ids
 from geode.domain.choice import Named, ToolChoice, choice_word
 from geode.domain.failures import CallFailure
 from geode.domain.loop.actions import CallModel
-from geode.domain.loop.inputs import CallRefused, Input, ModelFailed, ModelReplied
+from geode.domain.loop.inputs import CallRefused, Compacted, Input, ModelFailed, ModelReplied
 from geode.domain.loop.state import State
 from geode.domain.models import row_of
 from geode.domain.negotiation import negotiate
@@ -105,6 +105,15 @@ class ModelCall:
             items = bound(items, sent)
         left_out = () if request is built else [tool.name for tool in built.tools if tool not in request.tools]
         return await self._replied(reply if items is reply.items else replace(reply, items=items), left_out)
+
+    async def compact(self, state: State) -> Compacted:
+        """The conversation as the application makes it shorter."""
+        found = await self._hooking.compact(state.closed)
+        if isinstance(found, Veto):
+            return Compacted(self._clock.now(), None, found.why)
+        text = f"the conversation was too long for {self._asking.model}; it was compacted from {len(state.closed.turns)} turns"
+        await self._announcer.notice("compacted", f"{text} to {len(found.turns)}")
+        return Compacted(self._clock.now(), found)
 
     async def _within_deadline(self, request: AdapterCallRequest, call: CallModel) -> Result[AdapterCallResult, CallFailure]:
         """What the adapter answers, or that it did not in time, or that it broke.

@@ -13,7 +13,7 @@ from geode.application.model_call import ModelCall
 from geode.application.stage import StagePerformer
 from geode.domain.codec import dumps
 from geode.domain.content import ToolResult, ToolUseBlock
-from geode.domain.loop.actions import CallModel, Finish, RunStage, Suspend, Wait
+from geode.domain.loop.actions import CallModel, Compact, Finish, RunStage, Suspend, Wait
 from geode.domain.loop.inputs import Decided, Input, Interrupted, ModelFailed, ModelReplied, StopRequested, Waited
 from geode.domain.loop.outcome import Outcome, Suspended
 from geode.domain.loop.state import OpenRound, State
@@ -82,7 +82,7 @@ class Run:
                 calls = tuple(state.round.call(id) for id in asked)
                 usage = state.counters.usage
                 return Suspended(state.said, state.closed, usage, state.terms.run_id, calls, dumps(state))
-            case CallModel() | RunStage() | Wait():
+            case CallModel() | RunStage() | Wait() | Compact():
                 return None
 
     async def _next_input(self) -> Input:
@@ -100,6 +100,8 @@ class Run:
                 return await self._unless_stopped(self._call.perform(self.state, call))
             case Wait(seconds=seconds):
                 return await self._unless_stopped(self._pause(seconds))
+            case Compact():
+                return await self._unless_stopped(self._call.compact(self.state))
             case RunStage():
                 return await self._stage.next_input(self.state)
             case Suspend() | Finish():

@@ -17,7 +17,7 @@ _FROM_ONE: Final = (
     *("backpressure_rounds", "no_progress_rounds", "no_progress_window", "recovery_failures"),
 )
 _FROM_NONE: Final = (
-    *("max_tool_calls", "max_pauses", "max_empty_replies", "max_calls_under_none", "wrap_up_rounds"),
+    *("max_tool_calls", "max_pauses", "max_empty_replies", "max_calls_under_none", "max_compactions", "wrap_up_rounds"),
     *("max_no_progress_hints", "max_recovery_executions"),
 )
 # None is no limit here.
@@ -39,6 +39,7 @@ class Policy:
     Tools: `tool_timeout_seconds` for each call, `max_parallel` calls at once.
     A model that misbehaves: at most `max_pauses` paused turns, `max_empty_replies` empty replies and
     `max_calls_under_none` replies that call although they must not, before the run ends.
+    A conversation that is too long for its model: at most `max_compactions` attempts to make it shorter.
     Wrap-up: the last `wrap_up_rounds` rounds, at most `wrap_up_share_of_rounds` of the budget; the last
     `wrap_up_seconds`, at most `wrap_up_share_of_seconds` of it; then at most `wrap_up_output_tokens` a reply.
     A model that gets nowhere: a hint from `backpressure_rounds` failed rounds in a row on; a hint when
@@ -61,6 +62,7 @@ class Policy:
     max_pauses: int = 5
     max_empty_replies: int = 1
     max_calls_under_none: int = 1
+    max_compactions: int = 2
     wrap_up_rounds: int = 2
     wrap_up_share_of_rounds: float = 0.25
     wrap_up_seconds: float = 30.0

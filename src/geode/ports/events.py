@@ -152,7 +152,16 @@ class RoundClosed(_Numbered):
 
 NoticeKind: TypeAlias = (
     HintKind
-    | Literal["recovery", "tools_denied", "observer_failed", "approver_failed", "hook_failed", "loop_blocked", "model_changed"]
+    | Literal[
+        "recovery",
+        "compacted",
+        "tools_denied",
+        "observer_failed",
+        "approver_failed",
+        "hook_failed",
+        "loop_blocked",
+        "model_changed",
+    ]
     | AdjustmentKind
 )
 

@@ -7,12 +7,13 @@ from dataclasses import dataclass, fields
 from typing import Any, Final, Literal, Self, TypeAlias
 
 from geode.domain.content import ToolResult, ToolUseBlock
+from geode.domain.conversation import Conversation
 from geode.domain.errors import Misuse
 from geode.domain.json_value import clean_text
 from geode.domain.naming import refuse_unknown
 from geode.domain.request import AdapterCallRequest
 
-HookPoint: TypeAlias = Literal["before_model", "before_tool", "after_result"]
+HookPoint: TypeAlias = Literal["before_model", "before_tool", "after_result", "compact"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,6 +33,8 @@ BeforeModel: TypeAlias = Callable[
 ]
 BeforeTool: TypeAlias = Callable[[ToolUseBlock], ToolUseBlock | Veto | Awaitable[ToolUseBlock | Veto | None] | None]
 AfterResult: TypeAlias = Callable[[ToolUseBlock, ToolResult], ToolResult | Veto | Awaitable[ToolResult | Veto | None] | None]
+
+Shorten: TypeAlias = Callable[[Conversation], Conversation | Veto | Awaitable[Conversation | Veto | None] | None]
 
 # What a hook may change of a request. The rest belongs to the run: its model, its history, its limits, its choice.
 CHANGEABLE: Final = ("system", "tools", "effort", "temperature")
@@ -55,6 +58,10 @@ class Hooks:
     `denied` result. When the hook breaks the result stands and a Notice says so: what must not get
     through is vetoed in the hook itself. What a reconciler finds of a call is shown to it too.
 
+    `compact(conversation)`, when the provider says that the conversation is too long: returns one that is
+    shorter, with the same last turn; then the call is made again, at most `Policy.max_compactions` times
+    in a run. Where none does, or one breaks or vetoes, the run ends as Exhausted, `context_exhausted`.
+
     A hook breaks when it raises, returns something else, or takes longer than `Policy.tool_timeout_seconds`.
     What it does is an event `Hooked`, and what comes of it is in the inputs of the run: replay calls no hook.
     """
@@ -62,6 +69,7 @@ class Hooks:
     before_model: BeforeModel | None = None
     before_tool: BeforeTool | None = None
     after_result: AfterResult | None = None
+    compact: Shorten | None = None
 
     def __new__(cls, *args: Any, **kwargs: Any) -> Self:
         refuse_unknown("Hooks", kwargs, (field.name for field in fields(cls)))

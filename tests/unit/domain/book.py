@@ -20,6 +20,7 @@ from geode.domain.loop.inputs import (
     CallRefused,
     CallVetoed,
     Checked,
+    Compacted,
     Decided,
     Input,
     Interrupted,
@@ -103,7 +104,10 @@ class Closed:
 class Book:
     """Follows a run by its inputs alone, and knows what must be pending after each."""
 
-    def __init__(self, policy: Policy, tools: Mapping[str, ToolFacts], *, can_ask: bool, first_choice: ToolChoice) -> None:
+    def __init__(
+        self, policy: Policy, tools: Mapping[str, ToolFacts], *, can_ask: bool, can_compact: bool, first_choice: ToolChoice
+    ) -> None:
+        self.can_compact = can_compact
         self.policy, self.tools, self.can_ask, self.first_choice = policy, tools, can_ask, first_choice
         self.now = self.began = 0.0
         self.turns: list[tuple[Any, ...]] = [("user",)]
@@ -114,7 +118,9 @@ class Book:
         self.executions: list[str] = []
         self.grants = list(policy.grants)
         self.no_progress_hints: list[tuple[int, ToolUseBlock]] = []
-        self.pauses = self.empty = self.calls_under_none = 0
+        self.pauses = self.empty = self.calls_under_none = self.compactions = 0
+        # Texts in turns that a compaction took out.
+        self.gone: list[str] = []
         self.stopping = False
         self.pending: tuple[Any, ...] = ()
         self.last_call: tuple[Any, ...] = ()
@@ -130,28 +136,31 @@ class Book:
                 self.failed(failure, jitter)
             case CallRefused():
                 self.end("Failed", "request_error")
+            case Compacted(conversation=shorter):
+                self.compacted(None if shorter is None else len(shorter.turns))
             case Waited():
                 self.call_model(attempt=self.last_call[2] + 1)
-            case Decided():
-                self.decided(self.noted(input.call_id), input)
-                self.look()
-            case Checked():
-                self.checked(self.noted(input.call_id), input.verdict)
-                self.look()
-            case CallChanged(call_id=id, input=arguments):
-                self.changed(self.noted(id), arguments)
-                self.look()
-            case CallVetoed(call_id=id):
-                self.noted(id).running = False
-                self.not_run(self.noted(id), "denied")
-                self.look()
-            case ToolFinished(result=found):
-                self.finished(self.noted(found.call_id), found)
-                self.look()
             case TimePassed():
                 self.look()
             case StopRequested() | Interrupted():
                 self.stopped(cancelled=isinstance(input, Interrupted))
+            case _:
+                self.came_of_a_call(input)
+                self.look()
+
+    def came_of_a_call(self, input: Decided | Checked | CallChanged | CallVetoed | ToolFinished) -> None:
+        match input:
+            case Decided(call_id=id):
+                self.decided(self.noted(id), input)
+            case Checked(call_id=id, verdict=verdict):
+                self.checked(self.noted(id), verdict)
+            case CallChanged(call_id=id, input=arguments):
+                self.changed(self.noted(id), arguments)
+            case CallVetoed(call_id=id):
+                self.noted(id).running = False
+                self.not_run(self.noted(id), "denied")
+            case ToolFinished(result=found):
+                self.finished(self.noted(found.call_id), found)
 
     def taken_up(self, now: float) -> None:
         """A suspended run goes on: the time between does not count."""
@@ -193,13 +202,13 @@ class Book:
             return "time_budget"
         return None
 
-    def call_model(self, hints: Sequence[str] = (), attempt: int = 1) -> None:
+    def call_model(self, hints: Sequence[str] = (), attempt: int = 1, *, again: bool = False) -> None:
         """`hints` are for the results that a round closed with, if one did."""
         reason = self.used_up()
         if reason:
             return self.end("Exhausted", reason)
         seconds = 600.0 if self.remaining is None else min(600.0, self.remaining)
-        if attempt > 1:
+        if attempt > 1 or again:
             self.pending = self.last_call = (*self.last_call[:2], attempt, *self.last_call[3:6], seconds)
             return None
         cause = self.wrap_up()
@@ -250,6 +259,15 @@ class Book:
             return self.end("Exhausted", cause, self.answer()) if cause else self.end("Answered", "natural", self.answer())
         return self.end("Failed", "model_error")
 
+    def compacted(self, left: int | None) -> None:
+        """The same call, first attempt, over what is left: one turn in the place of those that are gone."""
+        if left is None:
+            return self.end("Exhausted", "context_exhausted")
+        gone = len(self.turns) - (left - 1)
+        self.gone += [turn[1] for turn in self.turns[:gone] if turn[0] == "assistant"]
+        self.turns = [("user",), *self.turns[gone:]]
+        return self.call_model(attempt=1, again=True)
+
     def failed(self, failure: CallFailure, jitter: float) -> None:
         """Transient failures are tried three times in all, others never again."""
         attempt, remaining = self.last_call[2], self.remaining
@@ -262,7 +280,11 @@ class Book:
             self.pending = ("wait", delay)
             return None
         if failure.error_code == "context_length_exceeded":
-            return self.end("Exhausted", "context_exhausted")
+            if not self.can_compact or self.compactions >= 2:
+                return self.end("Exhausted", "context_exhausted")
+            self.compactions += 1
+            self.pending = ("compact",)
+            return None
         reasons = {400: "request_error", 401: "auth_error", 402: "billing_error"}
         return self.end("Failed", reasons.get(failure.status or 0, "model_error"))
 
@@ -534,7 +556,8 @@ class Book:
             self.turns.append(("assistant", text, 0))
 
     def said(self) -> str:
-        return "\n".join(turn[1] for turn in self.turns if turn[0] == "assistant" and turn[1].strip())
+        texts = (*self.gone, *(turn[1] for turn in self.turns if turn[0] == "assistant"))
+        return "\n".join(text for text in texts if text.strip())
 
     def answer(self) -> str:
         """What was said since the last turn of anybody else; geode's own hints aside."""

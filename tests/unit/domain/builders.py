@@ -113,6 +113,7 @@ def begun(
     policy: Policy = Policy(),
     *,
     can_ask: bool = True,
+    can_compact: bool = False,
     tools: Mapping[str, ToolFacts] = TOOLS,
     first_choice: ToolChoice = Auto(),
     conversation: Conversation = Conversation(),
@@ -127,6 +128,7 @@ def begun(
         turn=user(),
         now=now,
         can_ask=can_ask,
+        can_compact=can_compact,
         first_choice=first_choice,
     )
 

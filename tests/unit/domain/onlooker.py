@@ -16,14 +16,16 @@ from geode.domain.approval import Approve, Decision, Deny, Grant, Later
 from geode.domain.choice import Auto, Named, NoTools, Required, ToolChoice
 from geode.domain.codec import dumps, loads
 from geode.domain.content import ResultKind, Text, ToolResult, ToolUseBlock
+from geode.domain.conversation import Conversation
 from geode.domain.errors import IllegalInput
 from geode.domain.failures import RetryHint
-from geode.domain.loop.actions import CallModel, Finish, RunStage, Suspend, Wait
+from geode.domain.loop.actions import CallModel, Compact, Finish, RunStage, Suspend, Wait
 from geode.domain.loop.inputs import (
     CallChanged,
     CallRefused,
     CallVetoed,
     Checked,
+    Compacted,
     Decided,
     Input,
     Interrupted,
@@ -56,7 +58,7 @@ STOPS_WITHOUT = [*[Stop.PAUSE] * 4, *[Stop.END] * 4, *Stop]
 VERDICTS: list[Verdict] = [*[Valid()] * 15, Invalid(("/p: bad",))]
 FAULTS = [
     *[failure(503), failure(429, hint=RetryHint(5.0, False, "5")), failure(None, phase="connect"), failure(408)] * 6,
-    *(failure(400), failure(402), failure(401), failure(400, code="context_length_exceeded")),
+    *(failure(400), failure(402), failure(401), *[failure(400, code="context_length_exceeded")] * 3),
 ]
 ANSWERS: list[Decision] = [
     *[Approve()] * 6,
@@ -125,12 +127,15 @@ class Onlooker:
         self.tools = {name: some_tool(pick) for name in NAMES}
         self.policy = some_policy(pick)
         self.can_ask = pick([True, True, True, False])
+        can_compact = pick([True, False])
         self.mood = pick(MOODS)
         self.inputs_of = pick([INPUTS, INPUTS[:1], INPUTS[1:3]])
         choices: list[ToolChoice] = [*[Auto()] * 12, NoTools(), Required(), Named("t0")]
         first_choice = pick(choices)
-        self.state = begun(self.policy, tools=self.tools, can_ask=self.can_ask, first_choice=first_choice)
-        self.book = Book(self.policy, self.tools, can_ask=self.can_ask, first_choice=first_choice)
+        self.state = begun(
+            self.policy, tools=self.tools, can_ask=self.can_ask, can_compact=can_compact, first_choice=first_choice
+        )
+        self.book = Book(self.policy, self.tools, can_ask=self.can_ask, can_compact=can_compact, first_choice=first_choice)
         # A copy that goes through the codec before every input.
         self.twin = self.state
         self.now = 0.0
@@ -166,23 +171,30 @@ class Onlooker:
             case Wait(seconds=seconds):
                 self.now += seconds
                 return Waited(self.now)
-            case RunStage(start=start, ask=ask, check=check):
-                assert start or ask or check, "a stage that waits for nothing never ends"
-                id = self.pick([*start, *ask, *check])
-                if self.policy.max_seconds is not None and self.pick([False] * 30 + [True]):
-                    self.now += self.policy.max_seconds
-                    return TimePassed(self.now)
-                if id in check:
-                    return Checked(self.now, id, self.pick([*VERDICTS, Unknown(())]))
-                if id not in self.state.round.decisions and self.pick([False] * 12 + [True]):
-                    return self.step_in(id)
-                return self.answer(id) if id in ask else self.finish(id)
+            case Compact():
+                self.met.add("compact")
+                return self.compaction()
+            case RunStage() as stage:
+                return self.stage_input(stage)
             case Suspend(asked=asked):
                 if self.pick([False, True]):
                     self.resume()
                 return self.answer(self.pick(asked))
             case Finish():
                 raise AssertionError
+
+    def stage_input(self, stage: RunStage) -> Input:
+        start, ask, check = stage.start, stage.ask, stage.check
+        assert start or ask or check, "a stage that waits for nothing never ends"
+        id = self.pick([*start, *ask, *check])
+        if self.policy.max_seconds is not None and self.pick([False] * 30 + [True]):
+            self.now += self.policy.max_seconds
+            return TimePassed(self.now)
+        if id in check:
+            return Checked(self.now, id, self.pick([*VERDICTS, Unknown(())]))
+        if id not in self.state.round.decisions and self.pick([False] * 12 + [True]):
+            return self.step_in(id)
+        return self.answer(id) if id in ask else self.finish(id)
 
     def model_input(self) -> Input:
         kind = self.pick([*["calls"] * 36, "text", "text", "fail", "fail", "fail", "refuse"])
@@ -219,6 +231,15 @@ class Onlooker:
             return CallVetoed(self.now, id, "not here")
         return CallChanged(self.now, id, self.pick(self.inputs_of))
 
+    def compaction(self) -> Input:
+        """What the run can go on with: one turn in the place of those before a cut that parts no call from its result."""
+        turns = self.state.closed.turns
+        cuts = [cut for cut in range(len(turns)) if not isinstance(turns[cut], ToolResultsTurn)]
+        cut = self.pick([*cuts[-6:], None]) if cuts else None
+        if cut is None:
+            return Compacted(self.now, None, "no idea")
+        return Compacted(self.now, Conversation((UserTurn((Text(f"before input {self.inputs}"),)), *turns[cut:])))
+
     def resume(self) -> None:
         """Take the suspended run up again with the same tools: nothing changes but the time."""
         before = self.state
@@ -242,7 +263,8 @@ class Onlooker:
             self.used += input.reply.usage
         self.book.take(input, self.ids(before))
         self.check()
-        assert self.state.closed.turns[: len(before.closed.turns)] == before.closed.turns, "what was stored stays so"
+        if not isinstance(input, Compacted):
+            assert self.state.closed.turns[: len(before.closed.turns)] == before.closed.turns, "what was stored stays so"
         assert self.twin == self.state
 
     def ids(self, before: State) -> list[str]:
@@ -268,6 +290,8 @@ class Onlooker:
                 return ("call", round, attempt, choice, cause, limit, seconds)
             case Wait(seconds=seconds):
                 return ("wait", seconds)
+            case Compact():
+                return ("compact",)
             case RunStage(start=start, ask=ask, check=check):
                 assert len({*start, *ask, *check}) == len([*start, *ask, *check]), "each is started, asked or checked"
                 runs = {one.call.id: (one.call.name, one.call.input, one.delay_seconds) for one in executions(self.state)}
@@ -361,6 +385,8 @@ class Onlooker:
         decided = self.state.open.decisions if self.state.open is not None else {}
         entered = [id for id in ids if id in decided or id not in (*running, *about_to_be_asked)]
         round += [step_in for id in entered for step_in in (CallChanged(later, id, {}), CallVetoed(later, id, "no"))]
+        if not isinstance(pending, Compact):
+            waited.append(Compacted(later, None, "never asked"))
         match pending:
             case CallModel():
                 told = reply(ToolUseBlock("a", "t0", {}))
@@ -371,7 +397,10 @@ class Onlooker:
                 ]
                 return [*waited, *round, *wrong]
             case Wait():
-                return [*model, *round]
+                return [*model, *round, *waited[1:]]
+            case Compact():
+                alone = Conversation((UserTurn((Text("all of it"),)),))
+                return [*model, *waited, *round, Compacted(later, self.state.closed), Compacted(later, alone)]
             case RunStage() | Suspend():
                 return [*model, *waited, *round]
             case Finish():

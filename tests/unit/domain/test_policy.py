@@ -28,6 +28,7 @@ DEFAULTS: dict[str, Any] = {
     "max_pauses": 5,
     "max_empty_replies": 1,
     "max_calls_under_none": 1,
+    "max_compactions": 2,
     "wrap_up_rounds": 2,
     "wrap_up_share_of_rounds": 0.25,
     "wrap_up_seconds": 30.0,

@@ -201,7 +201,7 @@ MET = {
     *get_args(FailedReason),
     *get_args(HintKind),
     *get_args(RecoveryStep),
-    *("natural", "model_refusal", "stopped", "plain"),
+    *("natural", "model_refusal", "stopped", "plain", "compact"),
 }
 
 

@@ -15,12 +15,13 @@ from typing import Any, cast, get_args
 import pytest
 
 import geode
-from geode import Deny, Later, Policy, Provider, WireName
+from geode import Conversation, Deny, Hooks, Later, Policy, Provider, WireName
 from geode.domain.approval import Grant
+from geode.domain.content import Text
 from geode.domain.loop.outcome import ExhaustedReason, FailedReason
 from geode.domain.retry import RetryPolicy
 from geode.domain.script import Called, Reply, Step, calls, cut, fails, pauses, refuses, says
-from geode.domain.turns import hints_of
+from geode.domain.turns import UserTurn, hints_of
 from geode.entrypoints.emulator import Emulator, running
 from geode.ports.events import ToolStarted
 from geode.testing import ScriptedModel
@@ -233,6 +234,20 @@ async def test_a_name_that_is_no_tool_is_answered_with_close_ones(wire: str) -> 
     played = await play(wire, Reply((Called("shelff", {}),)), says("I see."))
     assert (played.end, played.kinds) == (("Answered", "natural"), ["failed"])
     assert "Did you mean: shelf" in last_text(played)
+
+
+@pytest.mark.parametrize("wire", WIRES)
+async def test_a_conversation_that_is_too_long_is_compacted_twice_at_most(wire: str) -> None:
+    def shortened(conversation: Conversation) -> Conversation:
+        turns = conversation.turns
+        return Conversation((UserTurn((Text(f"{len(turns)} turns ago"),)), *turns[-2:]))
+
+    too_long = fails(400, code="context_length_exceeded", message="prompt is too long: 9 tokens > 8 maximum")
+    hooks = Hooks(compact=shortened)
+    played = await play(wire, *asking("look", 1, 2), too_long, says("Seen."), hooks=hooks)
+    assert (played.end, len(played.outcome.conversation.turns)) == (("Answered", "natural"), 4)
+    played = await play(wire, *asking("look", 1, 2), too_long, too_long, too_long, hooks=hooks)
+    assert (played.end, played.kinds) == (("Exhausted", "context_exhausted"), ["ok"])
 
 
 def last_text(played: Played) -> str:

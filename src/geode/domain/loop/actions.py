@@ -44,6 +44,14 @@ class Wait:
 
 
 @dataclass(frozen=True, slots=True)
+class Compact:
+    """Have the conversation, which was too long for `call`, made shorter; then `call` is made again. `why`: what was said."""
+
+    call: CallModel
+    why: str
+
+
+@dataclass(frozen=True, slots=True)
 class Suspend:
     """Store the state and give the run back to the caller until a person has answered for `asked`."""
 
@@ -57,4 +65,4 @@ class Finish:
     outcome: Ending
 
 
-Action: TypeAlias = CallModel | RunStage | Wait | Suspend | Finish
+Action: TypeAlias = CallModel | RunStage | Wait | Compact | Suspend | Finish

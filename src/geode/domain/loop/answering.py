@@ -103,7 +103,10 @@ def finished(state: State, input: ToolFinished) -> State:
     pending = RunStage(running, stage.ask, stage.timeout_seconds, stage.check)
     now = max(state.now, input.at)
     # Written out, since this is done for every call: `replace` would cost as much as all the rest.
-    after = State(state.terms, state.closed, now, pending, open, state.counters, state.grants, state.stopping, state.habits)
+    after = State(
+        *(state.terms, state.closed, now, pending, open, state.counters, state.grants, state.stopping),
+        *(state.habits, state.said_before),
+    )
     if recovery is not None:
         return _recovered(after, recovery.executed(as_decided(recovery.call, round), found))
     # While others of the stage run, a result lets nothing new start, and only the time may end what waits.

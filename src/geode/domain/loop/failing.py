@@ -6,6 +6,7 @@ from dataclasses import replace
 
 from geode.domain.failures import FailureClass, classify_retry_error, describe
 from geode.domain.loop.actions import CallModel, Wait
+from geode.domain.loop.compacting import too_long
 from geode.domain.loop.ending import exhaust, fail
 from geode.domain.loop.inputs import ModelFailed
 from geode.domain.loop.outcome import FailedReason
@@ -23,7 +24,7 @@ def judge_failure(state: State, call: CallModel, input: ModelFailed) -> State:
     if delay is not None:
         return replace(state, pending=Wait(delay, replace(call, attempt=call.attempt + 1)))
     if kind is FailureClass.CONTEXT_OVERFLOW:
-        return exhaust(state, "context_exhausted", why=why)
+        return too_long(state, call, why)
     return fail(state, _reason(kind), why, input.failure)
 
 

@@ -8,6 +8,7 @@ from typing import Any, TypeAlias
 
 from geode.domain.approval import Decision
 from geode.domain.content import ToolResult
+from geode.domain.conversation import Conversation
 from geode.domain.failures import CallFailure
 from geode.domain.reply import AdapterCallResult
 from geode.domain.verdicts import Verdict
@@ -37,6 +38,15 @@ class CallRefused:
 
     at: float
     why: str
+
+
+@dataclass(frozen=True, slots=True)
+class Compacted:
+    """The conversation as it goes on, or None when nobody made it shorter, for the reason `why`."""
+
+    at: float
+    conversation: Conversation | None
+    why: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,6 +126,7 @@ Input: TypeAlias = (
     ModelReplied
     | ModelFailed
     | CallRefused
+    | Compacted
     | Decided
     | Checked
     | CallChanged

@@ -14,7 +14,7 @@ from typing import Literal, TypeAlias
 
 from geode.domain.content import Owner, ToolResult, result
 from geode.domain.errors import CodecError, Misuse
-from geode.domain.loop.actions import CallModel, Finish, RunStage, Suspend, Wait
+from geode.domain.loop.actions import CallModel, Compact, Finish, RunStage, Suspend, Wait
 from geode.domain.loop.calling import next_call
 from geode.domain.loop.stages import advance
 from geode.domain.loop.state import OpenRound, State
@@ -65,6 +65,8 @@ def revived(
         case Wait(seconds, call):
             left = max(0.0, seconds - max(0.0, now - state.now))
             return replace(_bound(state, owner, tools, now), pending=Wait(left, call))
+        case Compact():
+            return _bound(state, owner, tools, now)
         case RunStage():
             bound = _bound(state, owner, tools, now)
             return _reopened(state, bound, answered, _settled(state, tools, reconciled or {}))

@@ -100,7 +100,7 @@ class Counters:
     """What has been spent.
 
     `rounds` counts model rounds, `tool_calls` executions and `calls_of` those of each tool,
-    `calls_under_none` replies that called although they must not.
+    `calls_under_none` replies that called although they must not, `compactions` how often one was asked for.
     """
 
     rounds: int = 0
@@ -112,6 +112,7 @@ class Counters:
     calls_under_none: int = 0
     call_started_at: float = 0.0
     calls_of: Mapping[str, int] = field(default_factory=dict[str, int])
+    compactions: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,11 +130,12 @@ class Terms:
     first_choice: ToolChoice
     first_turn: int
     started_at: float
+    can_compact: bool = False
 
 
 @dataclass(frozen=True, slots=True)
 class State:
-    """See the module. `closed` ends with the last closed round."""
+    """See the module. `closed` ends with the last closed round; `said_before` was said in turns that compaction took out."""
 
     terms: Terms
     closed: Conversation
@@ -144,6 +146,7 @@ class State:
     grants: tuple[Grant, ...] = ()
     stopping: bool = False
     habits: Habits = Habits()
+    said_before: str = ""
 
     @property
     def round(self) -> OpenRound:
@@ -156,7 +159,7 @@ class State:
     def said(self) -> str:
         """What the model has said in this run so far, turns separated by a line break."""
         turns = (turn for turn in self.closed.turns[self.terms.first_turn :] if isinstance(turn, AssistantTurn))
-        texts = [turn.text for turn in turns]
+        texts = [self.said_before, *(turn.text for turn in turns)]
         if self.open is not None:
             texts.append(self.open.turn.text)
         return "\n".join(text for text in texts if text.strip())

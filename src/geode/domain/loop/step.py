@@ -10,9 +10,10 @@ from geode.domain.choice import Auto, ToolChoice
 from geode.domain.content import Owner
 from geode.domain.conversation import Conversation
 from geode.domain.errors import IllegalInput
-from geode.domain.loop.actions import CallModel, Finish, Wait
+from geode.domain.loop.actions import CallModel, Compact, Finish, Wait
 from geode.domain.loop.answering import checked, decided, finished, stepped_in
 from geode.domain.loop.calling import next_call
+from geode.domain.loop.compacting import compacted
 from geode.domain.loop.ending import end, fail
 from geode.domain.loop.failing import judge_failure
 from geode.domain.loop.inputs import (
@@ -20,6 +21,7 @@ from geode.domain.loop.inputs import (
     CallRefused,
     CallVetoed,
     Checked,
+    Compacted,
     Decided,
     Input,
     Interrupted,
@@ -51,12 +53,13 @@ def begin(
     turn: UserTurn,
     now: float,
     can_ask: bool = False,
+    can_compact: bool = False,
     first_choice: ToolChoice = Auto(),
 ) -> State:
     """The state of a run that has not started: its first model call is pending."""
     closed = conversation.grown(turn)
     unplanned = CallModel(0, 0, first_choice, None, None, 0.0)
-    terms = Terms(run_id, owner, policy, tools, can_ask, first_choice, len(closed.turns), now)
+    terms = Terms(run_id, owner, policy, tools, can_ask, first_choice, len(closed.turns), now, can_compact)
     return next_call(State(terms, closed, now, unplanned, grants=policy.grants))
 
 
@@ -73,6 +76,8 @@ def step(state: State, input: Input) -> State:
         case CallRefused():
             _pending(now, CallModel)
             return fail(now, "request_error", input.why)
+        case Compacted():
+            return compacted(now, _pending(now, Compact), input)
         case Waited():
             return next_call(now, _pending(now, Wait).call)
         case Decided():
@@ -83,10 +88,8 @@ def step(state: State, input: Input) -> State:
             return stepped_in(now, input)
         case TimePassed():
             return out_of_time(now)
-        case StopRequested():
-            return _ended_early(now, wound_down)
-        case Interrupted():
-            return _ended_early(now, broken_off)
+        case StopRequested() | Interrupted():
+            return _ended_early(now, wound_down if isinstance(input, StopRequested) else broken_off)
 
 
 def _pending(state: State, kind: type[Pending]) -> Pending:

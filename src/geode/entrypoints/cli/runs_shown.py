@@ -9,7 +9,7 @@ from datetime import UTC, datetime
 from typing import Any, Final
 
 from geode.domain.content import Text, ToolResult, ToolUseBlock
-from geode.domain.loop.actions import CallModel, Finish, RunStage, Suspend, Wait
+from geode.domain.loop.actions import CallModel, Compact, Finish, RunStage, Suspend, Wait
 from geode.domain.loop.outcome import Failed
 from geode.domain.loop.recording import Began, Recording, Replayed, replay
 from geode.domain.loop.state import State
@@ -83,6 +83,8 @@ def _stopped_at(found: Replayed, state: State, run_by: str | None) -> str:
             return f"running, by {run_by}"
         case CallModel() | Wait():
             return "cut off while the model was asked"
+        case Compact():
+            return "cut off while its conversation was compacted"
         case RunStage(start=start, ask=ask):
             names = ", ".join(state.round.call(id).name for id in (*start, *ask))
             return f"cut off during {names}"

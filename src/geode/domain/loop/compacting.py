@@ -1,0 +1,55 @@
+"""A conversation that is too long for its model is made shorter by the application, a few times in a run."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from geode.domain.conversation import Conversation
+from geode.domain.errors import IllegalInput
+from geode.domain.loop.actions import CallModel, Compact
+from geode.domain.loop.calling import next_call
+from geode.domain.loop.ending import exhaust
+from geode.domain.loop.inputs import Compacted
+from geode.domain.loop.state import State
+from geode.domain.turns import UserTurn
+
+
+def too_long(state: State, call: CallModel, why: str) -> State:
+    """The state after the provider refused `call` for its length: compaction, or the end."""
+    made = state.counters.compactions
+    if not state.terms.can_compact or made >= state.terms.policy.max_compactions:
+        return exhaust(state, "context_exhausted", why=why)
+    return replace(state, pending=Compact(call, why), counters=replace(state.counters, compactions=made + 1))
+
+
+def compacted(state: State, asked: Compact, input: Compacted) -> State:
+    """The same call again over the shorter conversation, or the end where there is none."""
+    shorter = input.conversation
+    if shorter is None:
+        return exhaust(state, "context_exhausted", why=f"{asked.why}. It was not compacted: {input.why}")
+    problem = compaction_problem(state.closed, shorter)
+    if problem:
+        raise IllegalInput(f"the compacted conversation does not do: {problem}")
+    added = len(shorter.turns) - len(state.closed.turns)
+    first = max(len(shorter.turns) - _kept(state.closed, shorter), state.terms.first_turn + added)
+    after = replace(state, closed=shorter, terms=replace(state.terms, first_turn=first), said_before="")
+    # What the run has said stays its outcome's text, also where the turns are gone.
+    gone = state.said.removesuffix(after.said).removesuffix("\n")
+    return next_call(replace(after, said_before=gone), replace(asked.call, attempt=1))
+
+
+def compaction_problem(before: Conversation, after: Conversation) -> str:
+    """Why the run cannot go on with `after` in the place of `before`; "" if it can."""
+    if after.turns == before.turns:
+        return "it is the same as before"
+    if after.turns[-1:] != before.turns[-1:]:
+        return "its last turn must be the one that it had"
+    if not isinstance(after.turns[0], UserTurn) and after.turns[0] != before.turns[0]:
+        return "its first turn must be a UserTurn"
+    return ""
+
+
+def _kept(before: Conversation, after: Conversation) -> int:
+    """How many turns at the end are the same."""
+    pairs = zip(reversed(before.turns), reversed(after.turns), strict=False)
+    return next((count for count, (one, other) in enumerate(pairs) if one != other), min(len(before.turns), len(after.turns)))

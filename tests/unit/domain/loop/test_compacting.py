@@ -1,0 +1,147 @@
+"""A conversation that is too long for its model: compaction, the same call again, at most twice (spec section 6)."""
+
+from __future__ import annotations
+
+from dataclasses import fields, replace
+
+import pytest
+
+from geode.domain.codec import dumps, loads
+from geode.domain.content import Text
+from geode.domain.conversation import Conversation
+from geode.domain.errors import IllegalInput
+from geode.domain.loop.actions import CallModel, Compact
+from geode.domain.loop.inputs import Compacted, ModelFailed
+from geode.domain.loop.outcome import Exhausted
+from geode.domain.loop.resuming import revived
+from geode.domain.loop.state import State
+from geode.domain.loop.step import step
+from geode.domain.policy import Policy
+from geode.domain.turns import AssistantTurn, Turn, UserTurn
+from tests.unit.domain.builders import (
+    OWNER,
+    TOOLS,
+    begun,
+    call,
+    ending,
+    expect,
+    failure,
+    finished,
+    model_call,
+    replied,
+    user,
+)
+
+SUMMARY = UserTurn((Text("What was before: two rooms were measured."),))
+
+
+def too_long(state: State) -> State:
+    return step(state, ModelFailed(state.now + 1.0, failure(400, code="context_length_exceeded"), 0.5))
+
+
+def measured(*, can_compact: bool = True, policy: Policy = Policy()) -> State:
+    """A run with two rounds behind it, `one` and `two` said, whose third call is pending."""
+    state = begun(policy, can_compact=can_compact)
+    for id, text in (("a", "one"), ("b", "two")):
+        state = finished(replied(state, text, call(id, "read")), id)
+    return state
+
+
+def compacted(state: State, *turns: Turn) -> State:
+    return step(state, Compacted(state.now + 1.0, Conversation(turns)))
+
+
+def test_the_same_call_is_made_again_over_the_shorter_conversation() -> None:
+    before = measured()
+    asked = too_long(before)
+    assert asked.pending == Compact(model_call(before), expect(Compact, asked.pending).why)
+    tail = asked.closed.turns[-2:]
+    after = compacted(asked, SUMMARY, *tail)
+    assert after.closed.turns == (SUMMARY, *tail)
+    assert (model_call(after).round, model_call(after).attempt) == (3, 1)
+    assert after.counters.rounds == before.counters.rounds
+
+
+def test_what_was_said_stays_the_text_of_the_outcome() -> None:
+    state = too_long(measured())
+    state = compacted(state, SUMMARY, *state.closed.turns[-2:])
+    assert state.said == "one\ntwo"
+    state = finished(replied(state, "three", call("c", "read")), "c")
+    state = too_long(state)
+    state = compacted(state, SUMMARY, *state.closed.turns[-2:])
+    assert state.said == "one\ntwo\nthree"
+
+
+def test_what_was_said_before_the_run_is_not_its_text() -> None:
+    old = Conversation((user(), AssistantTurn((Text("long ago"),), OWNER)))
+    state = too_long(begun(conversation=old, can_compact=True))
+    assert compacted(state, SUMMARY, state.closed.turns[-1]).said == ""
+
+
+def test_at_most_twice_in_a_run() -> None:
+    state = measured()
+    for number in (1, 2):
+        state = too_long(state)
+        summary = UserTurn((Text(f"summary {number}"),))
+        state = compacted(state, summary, *state.closed.turns[-2:])
+    assert ending(too_long(state)).reason == "context_exhausted"
+
+
+@pytest.mark.parametrize(("can_compact", "most"), [(False, 2), (True, 0)])
+def test_where_nobody_may_compact_the_run_ends(can_compact: bool, most: int) -> None:
+    outcome = ending(too_long(measured(can_compact=can_compact, policy=Policy(max_compactions=most))))
+    assert (outcome.reason, outcome.text) == ("context_exhausted", "one\ntwo")
+
+
+def test_without_a_shorter_one_the_run_ends_and_says_why() -> None:
+    state = too_long(measured())
+    why = expect(Compact, state.pending).why
+    outcome = expect(Exhausted, ending(step(state, Compacted(9.0, None, "no room for a summary"))))
+    assert (outcome.reason, outcome.text) == ("context_exhausted", "one\ntwo")
+    assert outcome.why == f"{why}. It was not compacted: no room for a summary"
+
+
+def test_budgets_are_looked_at_again() -> None:
+    state = too_long(measured(policy=Policy(max_seconds=60.0)))
+    late = step(state, Compacted(state.now + 60.0, Conversation((SUMMARY, *state.closed.turns[-2:]))))
+    assert ending(late).reason == "time_budget"
+
+
+@pytest.mark.parametrize(
+    ("turns", "why"),
+    [
+        (slice(None), "it is the same as before"),
+        (slice(0, -2), "its last turn must be the one that it had"),
+        (slice(3, None), "its first turn must be a UserTurn"),
+    ],
+)
+def test_a_conversation_that_does_not_do(turns: slice, why: str) -> None:
+    state = too_long(measured())
+    with pytest.raises(IllegalInput, match=f"^the compacted conversation does not do: {why}$"):
+        compacted(state, *state.closed.turns[turns])
+
+
+def test_a_conversation_may_begin_as_it_did() -> None:
+    old = Conversation((AssistantTurn((Text("Welcome"),), OWNER), user(), AssistantTurn((Text("Hm"),), OWNER)))
+    state = too_long(begun(conversation=old, can_compact=True))
+    after = compacted(state, old.turns[0], state.closed.turns[-1])
+    assert expect(CallModel, after.pending).round == 1
+
+
+def test_compaction_that_was_asked_for_is_asked_for_again_after_a_kill() -> None:
+    state = too_long(measured())
+    stored = loads(State, dumps(state))
+    assert stored == state
+    assert revived(stored, OWNER, TOOLS, 99.0).pending == state.pending
+
+
+def test_an_input_that_nobody_asked_for_is_refused() -> None:
+    with pytest.raises(IllegalInput, match=r"^CallModel is pending, not Compact$"):
+        step(measured(), Compacted(1.0, None, "never asked"))
+
+
+def test_a_result_changes_the_round_the_stage_and_the_time_and_nothing_else() -> None:
+    state = replace(replied(measured(), call("c", "read"), call("d", "fetch")), said_before="before")
+    after = finished(state, "c", at=9.0)
+    changed = {field.name for field in fields(State) if getattr(after, field.name) != getattr(state, field.name)}
+    assert changed == {"now", "pending", "open"}
