@@ -49,7 +49,7 @@ class Catalog:
         return self._checks[name]
 
     def _compiled(self, tool: Tool) -> Check:
-        """A schema that the validator refuses lets nothing pass: most are compiled before, and refused where they were given."""
+        """A schema that the validator refuses lets nothing pass; most were compiled before, and refused at once."""
         try:
             return self.validator.compile(tool.spec.input_schema)
         except ValueError as error:

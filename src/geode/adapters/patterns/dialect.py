@@ -12,12 +12,15 @@ MAX_PATTERN_CHARS: Final = 8_192
 MAX_PARTS: Final = 20_000
 
 _QUANTIFIER: Final = r"(?:[*+?]|\{\d+(?:,\d*)?\}|\{,\d+\})[?+]?"
-_ESCAPE: Final = r"\\u\{[0-9A-Fa-f]{1,6}\}|\\u[dD][89abAB][0-9A-Fa-f]{2}\\u[dD][c-fC-F][0-9A-Fa-f]{2}|\\c[A-Za-z]|\\k<\w+>|\\."
+_ESCAPE: Final = (
+    r"\\u\{[0-9A-Fa-f]{1,6}\}|\\u[dD][89abAB][0-9A-Fa-f]{2}\\u[dD][c-fC-F][0-9A-Fa-f]{2}"
+    r"|\\c[A-Za-z]|\\k<\w+>|\\[pPN]\{[^}]*\}|\\."
+)
 _TOKEN: Final = re.compile(
     rf"(?P<escape>{_ESCAPE})"
     r"|(?P<empty>\[\^?\](?=[^\]]*\Z))"
-    r"|(?P<set>\[\^?\]?(?:\\.|\[:\^?\w+:\]|[^\]\\])*+\])"
-    r"|(?P<comment>\(\?#[^)]*\))|(?P<open>\(\??)|(?P<close>\))"
+    r"|(?P<set>\[\^?\]?(?:\\.|\[:\^?\w+:\]|[^\]\\])*+(?:\]|\\?\Z))"
+    r"|(?P<comment>\(\?#[^)]*\))|(?P<open>\((?:\?(?:[:=!>]|<[=!]|P?<\w+>)?)?)|(?P<close>\))"
     rf"|(?P<quantifier>{_QUANTIFIER})|(?P<end>\$)|(?P<brace>[{{}}])|(?P<other>.)",
     re.DOTALL,
 )
@@ -27,8 +30,6 @@ _IN_SET: Final = re.compile(
     re.DOTALL,
 )
 _LOWEST: Final = re.compile(r"\{(\d*)")
-
-
 # Groups of these kinds match once, where they stand.
 _PLAIN_GROUP: Final = re.compile(r"\((?!\?)|\(\?(?::|=|!|<|P<)")
 UNKNOWN: Final = 1_000
@@ -68,7 +69,7 @@ def translated(pattern: str, *, lines: bool) -> Translated:
                 written.append(_escape(text))
             case "empty":
                 written.append(r"[\s\S]" if "^" in text else "(?!)")
-            case "set":
+            case "set" if text.endswith("]"):
                 inner = text[1:-1]
                 inverted = inner.startswith("^")
                 written.append(f"[{'^' * inverted}{_IN_SET.sub(_in_set, inner[inverted:])}]")

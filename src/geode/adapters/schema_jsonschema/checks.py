@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from math import inf
 from typing import Any, Final, TypeAlias, cast
@@ -123,9 +124,9 @@ def _visited() -> None:
 
 def _steps_to(text: str | None, value: object) -> list[str]:
     """Where this text is in the arguments, or the object that it is a name in; none where it is in neither."""
-    waiting: list[tuple[list[str], object]] = [([], value)] if text is not None else []
+    waiting = deque[tuple[list[str], object]]([] if text is None else [([], value)])
     while waiting:
-        steps, one = waiting.pop()
+        steps, one = waiting.popleft()
         if isinstance(one, Mapping):
             named = cast("Mapping[str, object]", one)
             if text in named:

@@ -101,7 +101,9 @@ class Meter(local):
         try:
             return compiled.search(text, seconds=self.seconds)
         except PatternTimeout as error:
-            raise Unchecked(f"the pattern {brief(pattern)} could not be checked in {PATTERN_SECONDS} s: {error}", text) from None
+            raise Unchecked(
+                f"the pattern {brief(pattern)} could not be checked in {PATTERN_SECONDS} s: {error}", text
+            ) from None
         finally:
             if not quick:
                 self.seconds -= thread_time() - began
