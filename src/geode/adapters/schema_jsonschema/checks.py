@@ -22,10 +22,12 @@ _Errors: TypeAlias = Callable[[Any], Iterator[_Error]]
 
 _MESSAGE_CHARS: Final = 300
 _POINTER_CHARS: Final = 200
+# What begins each keyword that refers, or can be referred to, by name.
+_REFERS: Final = '"$'
 # Keywords that look beyond the place where they stand.
-_WHOLE: Final = ('"$', '"unevaluated')
+_WHOLE: Final = (_REFERS, '"unevaluated')
 # Keywords that are counted always: they go to a place again, or take longer the more they are given.
-_COUNTED: Final = ('"$', '"unevaluated', '"uniqueItems"', '"pattern')
+_COUNTED: Final = (_REFERS, '"unevaluated', '"uniqueItems"', '"pattern')
 # What the library raises for a schema that it cannot apply: a huge number, a value that is no schema.
 _INAPPLICABLE: Final = (ArithmeticError, AttributeError, LookupError, TypeError, ValueError)
 
@@ -90,7 +92,7 @@ def _compiled(schema_text: str) -> tuple[_Errors | None, _Errors, Shape]:
 
 
 def _errors_of(schema: Any, text: str, draft: Any, made: Any) -> _Errors:
-    registry = registry_with(schema, draft)
+    registry = registry_with(schema if _REFERS in text else None, draft)
     outer, properties = _parted(schema, text)
     validator = made(outer, registry=registry)
     parts = {name: made(part, registry=registry) for name, part in properties.items()}

@@ -83,7 +83,7 @@ def errors_of_schema(schema: Any, draft: Any, shape: Shape) -> Iterator[Any]:
 def _schema_checker(draft: Any) -> Any:
     formats = FormatChecker(formats=())
     formats.checks("regex", raises=ValueError)(_is_pattern)
-    return counting(draft)(_whole(draft.META_SCHEMA), format_checker=formats, registry=_registry())
+    return counting(draft)(_whole(draft.META_SCHEMA), format_checker=formats, registry=Registry())
 
 
 def _is_pattern(value: object) -> bool:
@@ -107,7 +107,12 @@ def _whole(metaschema: Mapping[str, Any]) -> Any:
 
 
 def registry_with(schema: Any, draft: Any) -> Any:
-    """What the references in the schema can find: itself, and the schemas of the drafts. Nothing is fetched."""
+    """What references in the schema can find: itself, and the schemas of the drafts. Nothing is fetched.
+
+    Nothing at all for None, for a schema without references.
+    """
+    if schema is None:
+        return Registry()
     resource: Resource[Any] = specification_with(draft.META_SCHEMA["$schema"], default=DRAFT202012).create_resource(schema)
     # Crawled now, or it would be again for each reference to an anchor.
     return _registry().with_resource(resource.id() or "", resource).crawl()
