@@ -45,8 +45,16 @@ class Catalog:
     def _check_of(self, tool: Tool) -> Check:
         name = tool.spec.name
         if name not in self._checks:
-            self._checks[name] = self.validator.compile(tool.spec.input_schema)
+            self._checks[name] = self._compiled(tool)
         return self._checks[name]
+
+    def _compiled(self, tool: Tool) -> Check:
+        """A schema that the validator refuses lets nothing pass; most were compiled before, and refused at once."""
+        try:
+            return self.validator.compile(tool.spec.input_schema)
+        except ValueError as error:
+            refused = (f"/: the tool's own schema cannot be used, so that no arguments can be checked: {error}",)
+            return lambda _: refused
 
 
 def _facts(tool: Tool) -> ToolFacts:

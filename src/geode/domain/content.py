@@ -203,7 +203,7 @@ ResultKind: TypeAlias = Literal["ok", "failed", "denied", "interrupted", "outcom
 # What the text of a result says that holds media alone.
 SILENT: Final = "done"
 _OK: Final = "ok: "
-_LOOKS_FLAGGED: Final = re.compile(rf"(ok: )*({'|'.join(get_args(ErrorKind))})(: |$)")
+_LOOKS_FLAGGED: Final = re.compile(rf"(?:ok: )*+({'|'.join(get_args(ErrorKind))})(: |$)")
 
 
 @dataclass(frozen=True, slots=True)

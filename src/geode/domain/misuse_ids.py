@@ -68,7 +68,7 @@ MISUSE_IDS: Final[Mapping[str, str]] = {
     "tool-reconcile": "`reconcile=` takes a function of the arguments and the `ToolContext`.",
     "tool-recovery": "A tool's `alternative` or `fallback` is no tool of the session, or could never stand in for it.",
     "tool-setting": "A setting of `@tool` is none that it takes.",
-    "tool-schema": 'A tool\'s `input_schema` is no JSON Schema, or none of `type: "object"`.',
+    "tool-schema": 'A tool\'s `input_schema` is no JSON Schema, one too big to be checked, or none of `type: "object"`.',
     "tool-timeout": "A tool's deadline is no number of seconds above 0.",
     "tool-twice": "Two tools of a session have the same name.",
     "tool-type": "A tool's parameter has a type that no JSON Schema describes.",

@@ -421,7 +421,7 @@ def test_an_unknown_name_is_an_attribute_error() -> None:
 
 
 def test_import_and_a_scripted_run_load_nothing_that_they_do_not_need() -> None:
-    heavy = ("anthropic", "openai", "httpx2", "jsonschema", "dependency_injector", "pydantic", "starlette", "rich")
+    heavy = ("anthropic", "openai", "httpx2", "jsonschema", "regex", "dependency_injector", "pydantic", "starlette", "rich")
     program = f"""
 import sys, json, geode
 heavy = {heavy!r}

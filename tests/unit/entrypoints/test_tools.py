@@ -218,7 +218,7 @@ def test_an_unknown_setting_of_the_decorator_names_the_closest() -> None:
 )
 def test_a_schema_that_somebody_wrote_is_checked_at_once(broken: dict[str, Any], where: str) -> None:
     written = Tool(ToolSpec("written", "By hand.", {"type": "object", **broken}), SafetyTier.SAFE, lambda _, __: None)
-    with pytest.raises(Misuse, match=f"tool written: input_schema is no JSON Schema; {where}: ") as caught:
+    with pytest.raises(Misuse, match=f"tool written: input_schema is no JSON Schema that can be checked; {where}: ") as caught:
         build_tools([written], validator=JsonschemaValidator())
     assert caught.value.id == "tool-schema"
 

@@ -10,6 +10,7 @@ from typing import Any, Final
 import pytest
 
 from geode.entrypoints.compliance.contract import Contract, made
+from geode.entrypoints.compliance.hostile_schemas import HOSTILE, outcomes
 from geode.entrypoints.testing import no_network
 from geode.ports.schema import SchemaValidator
 
@@ -54,6 +55,9 @@ BROKEN: Final[tuple[Mapping[str, Any], ...]] = (
     {"type": "object", "properties": {"a": 3}},
     {"type": "object", "required": 1},
 )
+
+# All errors of one call together, in characters: they go to a model.
+LONGEST_ERRORS: Final = 20_000
 
 
 class SchemaContract(Contract):
@@ -109,3 +113,12 @@ class SchemaContract(Contract):
         hostile: tuple[Any, ...] = (10**400, nested, "x" * 100_000, {"": {}})
         for value in hostile:
             assert isinstance(check({"a": value}), tuple)
+
+    def test_hostile_schemas_and_arguments_neither_hang_nor_pass_nor_fill_the_memory(self) -> None:
+        """A schema may be refused, arguments that fit may be too; each error stays short enough to be read."""
+        found = outcomes(self.made.validator)
+        missing = [one.name for one in HOSTILE if one.name not in found]
+        assert not missing, f"it hung or ended, first at: {missing[0]}"
+        for one in HOSTILE:
+            assert one.fits or found[one.name], f"let pass, or not checked in silence: {one.name}"
+            assert sum(map(len, found[one.name])) <= LONGEST_ERRORS, one.name

@@ -50,7 +50,7 @@ def _refuse_broken(spec: ToolSpec, validator: SchemaValidator) -> None:
     try:
         validator.compile(spec.input_schema)
     except ValueError as error:
-        raise Misuse("tool-schema", f"tool {spec.name}: input_schema is no JSON Schema; {error}") from None
+        raise Misuse("tool-schema", f"tool {spec.name}: input_schema is no JSON Schema that can be checked; {error}") from None
 
 
 def as_tool(value: object, deps: object = None) -> Tool:
