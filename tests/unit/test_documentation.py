@@ -93,6 +93,14 @@ PLAYED: dict[str, tuple[Script, str]] = {
     "quickstart: Your own server": ((), "Hello from the lab.\n"),
     "quickstart: Many runs": ((says("Sunny"), says("Sunny")), "['Sunny', 'Sunny']\n"),
     "quickstart: In a container": ((), "hi\n"),
+    "results: Tools that yield": (
+        (calls(("read_log", {"name": "web.log"})), says("Two lines.")),
+        'failed\nweb.log was cut off\nWhat it gave before (2 items):\n["started","listening"]\n',
+    ),
+    "results: Types of your own": (
+        (calls(("prices", {})), says("Two.")),
+        """['["1.50 EUR","0.99 USD"]']\n""",
+    ),
     "wire: Move a request to another wire": ((), "turn 1: interrupted (c1)\n"),
 }
 

@@ -9,9 +9,10 @@ from typing import Any, TypeAlias
 
 from geode.application.announcer import Announcer
 from geode.application.catalog import Catalog
+from geode.application.contents import Contents
 from geode.application.hooking import Hooking
 from geode.application.model_call import Asking, ModelCall
-from geode.application.prompts import Prompt, check_conversation, items_of
+from geode.application.prompts import Prompt, check_conversation, items_of, with_fitting_prompt
 from geode.application.reconciling import reconciled
 from geode.application.run import Run
 from geode.application.stage import StagePerformer, checked_answers, decided
@@ -29,12 +30,14 @@ from geode.domain.loop.state import State
 from geode.domain.loop.step import begin, step
 from geode.domain.policy import Policy
 from geode.domain.request import forced_choice
+from geode.domain.results import PLAIN, Rendering
 from geode.domain.turns import UserTurn
 from geode.ports import events
 from geode.ports.approval import Approver
 from geode.ports.clock import Clock
 from geode.ports.events import Event, Observer
 from geode.ports.hooks import Hooks
+from geode.ports.images import ImageResizer
 from geode.ports.journal import Journal, JournalError, JournalStore
 
 Put: TypeAlias = Callable[[Event], Awaitable[None]]
@@ -51,6 +54,8 @@ class Surroundings:
     observers: tuple[Observer, ...] = ()
     deps: Any = None
     hooks: tuple[Hooks, ...] = ()
+    rendering: Rendering = PLAIN
+    resizer: ImageResizer | None = None
 
 
 class AgenticLoop:
@@ -193,7 +198,14 @@ class AgenticLoop:
         around, hooking = self._around, self._hooking(telling, stored.terms.policy)
         review = hooking.after_result if hooking.after_results else None
         try:
-            return await reconciled(stored, catalog=self._catalog, deps=around.deps, clock=around.clock, review=review)
+            return await reconciled(
+                stored,
+                catalog=self._catalog,
+                deps=around.deps,
+                clock=around.clock,
+                review=review,
+                contents=self._contents(stored.terms.policy),
+            )
         except BaseException:
             telling.close()
             raise
@@ -220,6 +232,10 @@ class AgenticLoop:
                 state = step(state, decided(self._catalog, call, answers, now))
         return state
 
+    def _contents(self, policy: Policy) -> Contents:
+        limits = self._asking.adapter.capabilities.pictures
+        return Contents.of(policy, self._around.rendering, limits, self._around.resizer)
+
     def _check_idle(self) -> None:
         if self._active is not None:
             raise Misuse(
@@ -241,6 +257,9 @@ class AgenticLoop:
         await _cancelled_before()
         self._check_idle()
         around, hooking = self._around, self._hooking(announcer, state.terms.policy)
+        contents = self._contents(state.terms.policy)
+        if stored is None:
+            state = await with_fitting_prompt(state, contents, announcer)
         stage = StagePerformer(
             catalog=self._catalog,
             policy=state.terms.policy,
@@ -249,6 +268,7 @@ class AgenticLoop:
             announcer=announcer,
             approver=around.approver,
             hooking=hooking,
+            contents=contents,
         )
         call = ModelCall(self._asking, self._catalog, around.clock, announcer, hooking)
         run = self._active = Run(state, announcer=announcer, call=call, stage=stage, clock=around.clock, journal=around.journal)

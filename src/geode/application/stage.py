@@ -10,6 +10,7 @@ from typing import Any, Final, TypeAlias, cast
 from geode.application.admission import Admission
 from geode.application.announcer import Announcer
 from geode.application.catalog import Catalog
+from geode.application.contents import Contents
 from geode.application.foreign import explained, handed_question, text_of, warn
 from geode.application.hooking import Hooking
 from geode.application.processor import GRACE_SECONDS, ToolCallProcessor
@@ -49,6 +50,7 @@ class StagePerformer:
         announcer: Announcer,
         approver: Approver | None,
         hooking: Hooking,
+        contents: Contents | None = None,
     ) -> None:
         self._catalog, self._clock, self._announcer, self._approver = catalog, clock, announcer, approver
         self._inputs: deque[Input] = deque()
@@ -61,6 +63,7 @@ class StagePerformer:
             announcer=announcer,
             finished=self._tool_finished,
             review=hooking.after_result if hooking.after_results else None,
+            contents=contents,
         )
         self._admission = Admission(hooking, clock, announcer, self._came, self._news.set)
         self._ending: list[asyncio.Task[Any]] = []

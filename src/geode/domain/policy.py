@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass, fields
 from decimal import Decimal
-from typing import Any, Final, Self
+from typing import Any, Final, Literal, Self
 
 from geode.domain.approval import Grant
 from geode.domain.errors import Misuse
@@ -15,6 +15,7 @@ from geode.domain.retry import RetryPolicy
 _FROM_ONE: Final = (
     *("max_rounds", "max_parallel", "wrap_up_output_tokens", "max_total_tokens", "max_output_tokens"),
     *("backpressure_rounds", "no_progress_rounds", "no_progress_window", "recovery_failures"),
+    *("max_iterated_items", "max_iterated_characters"),
 )
 _FROM_NONE: Final = (
     *("max_tool_calls", "max_pauses", "max_empty_replies", "max_calls_under_none", "max_compactions", "wrap_up_rounds"),
@@ -47,6 +48,9 @@ class Policy:
     when it happens after `max_no_progress_hints` of them (None: never).
     Recovery: after `recovery_failures` failures of a tool in a row its next call waits `recovery_seconds`
     and takes at most `max_recovery_executions` executions, stand-ins included (0: no recovery).
+    Results: an iterator is read up to `max_iterated_items` items, or until they have more than
+    `max_iterated_characters`; `oversize_images`, those over the provider's limits, "resize" makes smaller
+    (with the extra `images`), and "refuse" replaces by words.
     """
 
     max_rounds: int = 50
@@ -75,6 +79,9 @@ class Policy:
     recovery_failures: int = 2
     recovery_seconds: float = 1.0
     max_recovery_executions: int = 3
+    max_iterated_items: int = 10_000
+    max_iterated_characters: int = 10_000_000
+    oversize_images: Literal["resize", "refuse"] = "resize"
     retry: RetryPolicy = RetryPolicy()
     grants: tuple[Grant, ...] = ()
 
@@ -92,6 +99,8 @@ class Policy:
         for name, most in _RANGES:
             _within(name, getattr(self, name), most)
         _dollars("max_cost_usd", self.max_cost_usd)
+        if self.oversize_images not in ("resize", "refuse"):
+            raise Misuse("policy-value", f'Policy.oversize_images is "resize" or "refuse", got {self.oversize_images!r}')
 
 
 def _whole(name: str, value: object, least: int) -> None:

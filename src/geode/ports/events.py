@@ -161,6 +161,8 @@ NoticeKind: TypeAlias = (
         "hook_failed",
         "loop_blocked",
         "model_changed",
+        "image_resized",
+        "image_left_out",
     ]
     | AdjustmentKind
 )
