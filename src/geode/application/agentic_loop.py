@@ -25,7 +25,7 @@ from geode.domain.loop.actions import Finish
 from geode.domain.loop.answering import askable
 from geode.domain.loop.outcome import Outcome
 from geode.domain.loop.recording import Recording, replay
-from geode.domain.loop.resuming import changed_tools, revived, taken_up
+from geode.domain.loop.resuming import changed_tools, revived, taken_up, to_check_again
 from geode.domain.loop.state import State
 from geode.domain.loop.step import begin, step
 from geode.domain.policy import Policy
@@ -168,7 +168,10 @@ class AgenticLoop:
 
     async def _resume(self, snapshot: str, answers: Mapping[str, Decision], put: Put | None) -> Outcome:
         self._check_usable()
-        stored, journal = loads(State, snapshot), self._around.journal
+        given: object = snapshot
+        if not isinstance(given, str):
+            raise Misuse("snapshot-type", f"a snapshot is the text of a Suspended outcome, got {type(given).__name__}")
+        stored, journal = loads(State, given), self._around.journal
         run_id = stored.terms.run_id
         if isinstance(journal, JournalStore) and run_id in journal.run_ids():
             return await self._taken(journal, run_id, answers, stored, put)
@@ -217,10 +220,11 @@ class AgenticLoop:
         owner = Owner(self._asking.adapter.name, self._asking.model)
         now, tools = self._around.clock.now(), self._catalog.facts
         answered = checked_answers(answers)
+        verdicts = {call.id: self._catalog.check(call) for call in to_check_again(stored, tools)}
         if found is None:
-            state = taken_up(stored, owner, tools, now, answered)
+            state = taken_up(stored, owner, tools, now, answered, verdicts=verdicts)
         else:
-            state = revived(stored, owner, tools, now, answered=answered, reconciled=found)
+            state = revived(stored, owner, tools, now, answered=answered, reconciled=found, verdicts=verdicts)
         waiting, changed = askable(stored), changed_tools(stored, tools)
         for call_id in answers:
             if call_id not in waiting:
