@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, Final
 if TYPE_CHECKING:
     from geode.domain.approval import Approve as Approve
     from geode.domain.approval import Deny as Deny
+    from geode.domain.approval import Grant as Grant
     from geode.domain.approval import Later as Later
     from geode.domain.content import Document as Document
     from geode.domain.content import DocumentUrl as DocumentUrl
@@ -31,6 +32,7 @@ if TYPE_CHECKING:
     from geode.domain.loop.outcome import Suspended as Suspended
     from geode.domain.policy import Policy as Policy
     from geode.domain.reply import Usage as Usage
+    from geode.domain.retry import RetryPolicy as RetryPolicy
     from geode.domain.routing import Provider as Provider
     from geode.domain.routing import WireName as WireName
     from geode.domain.tiers import SafetyTier as SafetyTier
@@ -56,6 +58,7 @@ __all__ = [
     "DocumentUrl",
     "Exhausted",
     "Failed",
+    "Grant",
     "Hooks",
     "Image",
     "ImageUrl",
@@ -66,6 +69,7 @@ __all__ = [
     "Policy",
     "Provider",
     "Refused",
+    "RetryPolicy",
     "Runtime",
     "SafetyTier",
     "Stopped",
@@ -87,13 +91,14 @@ __all__ = [
 __version__: Final = "0.1.0"
 
 _HOME: Final = {
-    "geode.domain.approval": ("Approve", "Deny", "Later"),
+    "geode.domain.approval": ("Approve", "Deny", "Grant", "Later"),
     "geode.domain.content": ("Document", "DocumentUrl", "Image", "ImageUrl", "ToolResult", "ToolUseBlock"),
     "geode.domain.conversation": ("Conversation",),
     "geode.domain.errors": ("Misuse",),
     "geode.domain.loop.outcome": ("Answered", "Exhausted", "Failed", "Outcome", "Refused", "Stopped", "Suspended"),
     "geode.domain.policy": ("Policy",),
     "geode.domain.reply": ("Usage",),
+    "geode.domain.retry": ("RetryPolicy",),
     "geode.domain.routing": ("Provider", "WireName"),
     "geode.domain.tiers": ("SafetyTier",),
     "geode.domain.tools": ("ToolSpec",),

@@ -3,6 +3,7 @@
 The names below are all that an author of an adapter, or of another port, needs.
 """
 
+from geode.domain.approval import Asked, Decision, Question
 from geode.domain.arguments import sent_input, tool_use
 from geode.domain.call_ids import sent_id
 from geode.domain.choice import Auto, Named, NoTools, Required, ToolChoice
@@ -46,6 +47,7 @@ __all__ = [
     "AdapterCallResult",
     "AdaptiveThinking",
     "Approver",
+    "Asked",
     "AssistantTurn",
     "Auto",
     "CallFailure",
@@ -54,6 +56,7 @@ __all__ = [
     "Clock",
     "Conversation",
     "ConversationStore",
+    "Decision",
     "Delta",
     "Document",
     "DocumentUrl",
@@ -78,6 +81,7 @@ __all__ = [
     "Owner",
     "Part",
     "PictureLimits",
+    "Question",
     "Required",
     "RetryHint",
     "SchemaValidator",

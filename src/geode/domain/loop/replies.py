@@ -81,7 +81,7 @@ def _empty(state: State, call: CallModel) -> State:
 
 def _open_round(state: State, call: CallModel, reply: AdapterCallResult, verdicts: Sequence[Verdict]) -> State:
     """The calls as an open round, with the results of those that cannot run already in it."""
-    items = with_unique_ids(reply.items, call.round, state.closed.call_ids)
+    items = with_unique_ids(reply.items, call.round, state.call_ids)
     turn = AssistantTurn(items, state.terms.owner)
     if isinstance(call.tool_choice, NoTools):
         broken = replace(state.counters, calls_under_none=state.counters.calls_under_none + 1)

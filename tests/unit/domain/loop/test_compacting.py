@@ -78,6 +78,17 @@ def test_what_was_said_before_the_run_is_not_its_text() -> None:
     assert compacted(state, SUMMARY, state.closed.turns[-1]).said == ""
 
 
+def test_an_id_of_a_turn_that_is_gone_is_not_given_again() -> None:
+    state = measured()
+    for given in ("a_2", "a_3"):
+        state = too_long(state)
+        state = compacted(state, UserTurn((Text(f"before {given}"),)), *state.closed.turns[-2:])
+        state = replied(state, call("a", "read"))
+        assert [one.id for one in state.round.turn.calls] == [given]
+        state = finished(state, given)
+    assert loads(State, dumps(state)).call_ids == {"a", "b", "a_2", "a_3"}
+
+
 def test_at_most_twice_in_a_run() -> None:
     state = measured()
     for number in (1, 2):
