@@ -60,6 +60,7 @@ def test_any_text_has_a_name_on_the_wire(name: str) -> None:
 near = st.tuples(st.sampled_from(["read", "x" * 63, "a" * 64]), st.text("./:_- é", max_size=3)).map("".join)
 
 
+@pytest.mark.random
 @pytest.mark.parametrize("sent", [sent_name, sent_key])
 def test_different_names_stay_different(sent: Callable[[str], str]) -> None:
     @given(st.sets(near | st.text(max_size=5), max_size=30))
