@@ -150,4 +150,4 @@ def exact_json(value: object) -> str:
     text = dump_json(value)
     if text.isascii() or clean_text(text) == text:
         return text
-    return json.dumps(value, separators=(",", ":"), allow_nan=False)
+    return json.dumps(value, separators=(",", ":"))

@@ -11,7 +11,17 @@ from typing import Any
 
 import pytest
 
-from geode.domain.json_value import MAX_DEPTH, clean_json, clean_text, dump_bytes, dump_json, exact_json, pointer_part
+from geode.domain.json_value import (
+    MAX_DEPTH,
+    canonical_json,
+    clean_json,
+    clean_text,
+    dump_bytes,
+    dump_json,
+    exact_json,
+    pointer_part,
+    same_json,
+)
 
 TEXTS = [
     ("", ""),
@@ -113,3 +123,45 @@ def test_what_must_go_back_as_it_came_keeps_lone_surrogates_as_escapes() -> None
     assert exact_json({"a": "é"}) == '{"a":"é"}'
     assert exact_json({"a": "é\ud800", "b": 1}) == '{"a":"\\u00e9\\ud800","b":1}'
     assert json.loads(exact_json({"a": "é\ud800"})) == {"a": "é\ud800"}
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "equal"),
+    [
+        # Spec section 6: equal JSON values, key order ignored, 1 equals 1.0.
+        ({"a": 1, "b": [2]}, {"b": [2.0], "a": 1.0}, True),
+        ({"a": 1}, {"a": 1, "b": 2}, False),
+        ({"a": 1}, {"b": 1}, False),
+        ({"a": 1}, {"a": 2}, False),
+        ([1, 2], [1, 2], True),
+        ([1, 2], [2, 1], False),
+        ([1], [1, 2], False),
+        ([1, 2], [1], False),
+        ({}, [], False),
+        ([], {}, False),
+        ({"a": 1}, ["a"], False),
+        (["a"], {"a": 1}, False),
+        ("a", ["a"], False),
+        (["a"], "a", False),
+        ({"a": 1}, "a", False),
+        (1, True, False),
+        (0, False, False),
+        (False, 0, False),
+        (True, True, True),
+        ([True], [1], False),
+        ("1", 1, False),
+        (None, False, False),
+        (None, None, True),
+        ("é", "é", True),
+    ],
+    ids=repr,
+)
+def test_equal_json(one: Any, other: Any, equal: bool) -> None:
+    assert same_json(one, other) is equal
+    assert (canonical_json(one) == canonical_json(other)) is equal
+
+
+def test_the_one_text_of_equal_values() -> None:
+    assert canonical_json({"b": [1.0, (2.5, None)], "a": "é"}) == '{"a":"\\u00e9","b":[1,[2.5,null]]}'
+    with pytest.raises(ValueError, match="not JSON compliant"):
+        canonical_json([math.nan])

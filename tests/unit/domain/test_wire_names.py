@@ -77,5 +77,10 @@ def test_a_name_that_looks_like_one_that_was_made_is_told_apart() -> None:
     assert clash(["read", "write", "read"], sent_name) == ("read", "read")
 
 
+def test_a_lone_surrogate_has_a_name_on_the_wire() -> None:
+    # printf 'a\xed\xa0\x80' | sha256sum | cut -c1-10
+    assert sent_name("a\ud800") == sent_key("a\ud800") == "a__25819b9b43"
+
+
 def test_a_megabyte_of_name_is_cut_before_anything_else() -> None:
     assert len(sent_name("é" * 1_000_000)) == 64
