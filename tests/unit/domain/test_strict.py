@@ -64,6 +64,7 @@ def test_without_strict_an_optional_property_stays_optional() -> None:
         ({"type": ["string", "integer"]}, {"type": ["string", "integer", "null"]}),
         ({"type": ["string", "null"]}, {"type": ["string", "null"]}),
         ({"type": "string", "enum": ["a"]}, {"type": ["string", "null"], "enum": ["a", None]}),
+        ({"type": ["string", "null"], "enum": ["a", None]}, {"type": ["string", "null"], "enum": ["a", None]}),
         ({"const": 1, "description": "One."}, {"anyOf": [{"const": 1}, {"type": "null"}], "description": "One."}),
         ({"anyOf": [T, {"type": "integer"}]}, {"anyOf": [T, {"type": "integer"}, {"type": "null"}]}),
         ({"$ref": "#/$defs/D"}, {"anyOf": [{"$ref": "#/$defs/D"}, {"type": "null"}]}),
@@ -80,6 +81,11 @@ def test_openai_has_an_optional_property_as_one_that_may_be_null(optional: Any, 
     tool = strict(of({"x": optional}, **definitions))
     assert tools_problem([tool], OPENAI) is None
     assert sent_schema(tool, OPENAI) == closed({"x": sent}, **definitions)
+
+
+def test_openai_keeps_what_is_required_as_it_is() -> None:
+    tool = strict(of({"a": T, "o": T}, required=["a"]))
+    assert sent_schema(tool, OPENAI) == closed({"a": T, "o": {"type": ["string", "null"]}})
 
 
 def test_anthropic_keeps_what_is_optional() -> None:
@@ -163,6 +169,26 @@ UNFIT: Final[list[tuple[SchemaProfile, Any, str]]] = [
         ),
         "/$defs/N/properties/n/$ref: a definition that leads back to itself is not permitted",
     ),
+    (
+        ANTHROPIC,
+        of(
+            {"a": {"$ref": "#/$defs/A"}},
+            **{
+                "$defs": {
+                    "A": of({"end": {"$ref": "#/$defs/End"}, "b": {"$ref": "#/$defs/B"}}),
+                    "B": of({"a": {"$ref": "#/$defs/A"}}),
+                    "End": of({"t": T}),
+                }
+            },
+        ),
+        "/$defs/A/properties/b/$ref: a definition that leads back to itself is not permitted",
+    ),
+    (
+        ANTHROPIC,
+        of({"n": {"$ref": "#"}}),
+        "/properties/n/$ref: a definition that leads back to itself is not permitted",
+    ),
+    (OPENAI, of({"r": {"$ref": "x" * 99}}), f'/properties/r/$ref: "{"x" * 79} leads nowhere in the schema'),
 ]
 
 
@@ -175,6 +201,18 @@ def test_what_does_not_fit_is_refused_by_its_place(profile: SchemaProfile, schem
     assert schema == before
 
 
+def test_definitions_that_lead_on_are_permitted() -> None:
+    """Whatever they lead to, and from however many places, as long as no way leads back."""
+    definitions = {
+        "A": of({"b": {"$ref": "#/$defs/B"}, "c": {"$ref": "#/$defs/C"}}),
+        "B": of({"c": {"$ref": "#/$defs/C"}}),
+        "C": of({"d": {"$ref": "#/$defs/D"}}),
+        "D": of({"t": T}),
+    }
+    schema = of({"a": {"$ref": "#/$defs/A"}, "b": {"$ref": "#/$defs/B"}}, **{"$defs": definitions})
+    assert tools_problem([strict(schema)], ANTHROPIC) is None
+
+
 def test_levels_are_objects_in_objects_whatever_they_are_called() -> None:
     nested: Any = T
     for _ in range(9):
@@ -185,7 +223,7 @@ def test_levels_are_objects_in_objects_whatever_they_are_called() -> None:
 def test_anthropic_counts_all_strict_tools_of_a_request() -> None:
     """At most 20 tools, 24 optional properties and 16 unions together."""
     optional = of({f"p{n}": T for n in range(13)})
-    unions = closed({f"u{n}": {"type": ["string", "null"]} for n in range(9)})
+    unions = closed({f"u{n}": {"type": ["string", "null"]} if n % 2 else {"anyOf": [T, {"type": "null"}]} for n in range(9)})
     for schema, most, number, what in (
         (closed({"a": T}), 20, 21, "21 strict tools, this server takes 20"),
         (optional, 1, 2, "26 optional properties in strict tools, this server takes 24"),
@@ -250,6 +288,9 @@ BACK: Final[list[tuple[Any, Any, Any]]] = [
     (of({"b": {"type": ["string", "null"]}}), {"b": None}, {"b": None}),
     (of({"b": {"anyOf": [T, {"$ref": "#/$defs/N"}]}}, **{"$defs": {"N": {"type": "null"}}}), {"b": None}, {"b": None}),
     (of({"b": {"enum": ["x"]}}), {"b": None}, {}),
+    (of({"b": {"enum": ["x", None]}}), {"b": None}, {"b": None}),
+    (of({"b": {"const": 1}}), {"b": None}, {}),
+    (of({"b": {"const": None}}), {"b": None}, {"b": None}),
     (of({"o": of({"b": T})}), {"o": {"b": None}}, {"o": {}}),
     (of({"xs": {"type": "array", "items": of({"b": T})}}), {"xs": [{"b": None}, {"b": "x"}]}, {"xs": [{}, {"b": "x"}]}),
     (of({"s": SHAPE}), {"s": {"kind": "dot", "at": None}}, {"s": {"kind": "dot"}}),
