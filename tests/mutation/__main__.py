@@ -13,30 +13,33 @@ import subprocess
 import sys
 from pathlib import Path
 
-from tests.mutation.mutants import DOMAIN, ROOT, Module, digest, forget_verdicts, stats_are_of, unjudged, verdicts, world
-from tests.mutation.report import EXPLAINED, Figures, Report, explained, judged, table
+from tests.mutation.mutants import DOMAIN, ROOT, Module, World, forget_verdicts, stats_are_of, unjudged, verdicts
+from tests.mutation.report import EXPLAINED, Explained, Figures, Report, judged, table
 
 _BEGUN = Path("mutants", "begun")
 
 
-def run(module: Module, children: int) -> None:
+def run(module: Module, world: World, children: int) -> None:
     """Runs every mutant of the module, or those that an interrupted run left over."""
-    now = f"{module.name} {world()}"
-    names = unjudged(module) if _BEGUN.exists() and _BEGUN.read_text() == now and stats_are_of(world()) else []
+    begun = f"{module.name} {world.mark}"
+    names = unjudged(module) if _BEGUN.exists() and _BEGUN.read_text() == begun and stats_are_of(world) else []
     if not names:
-        forget_verdicts(module, world())
-        _BEGUN.parent.mkdir(exist_ok=True)
-        _BEGUN.write_text(now)
+        forget_verdicts(module, world)
+        _BEGUN.write_text(begun)
         names = [f"{module.name}.*"]
     mutmut = Path(sys.executable).with_name("mutmut")
     subprocess.run([mutmut, "run", "--max-children", str(children), *names], check=True)
     _BEGUN.unlink()
 
 
-def stale(module: Module, report: Report) -> bool:
-    """Whether the figures of this module are missing or of other sources. What tests reach is known for this world only."""
-    known = report.modules.get(module.name)
-    return known is None or not stats_are_of(world()) or known.digest != digest(module)
+def figures(module: Module, known: Figures | None, world: World, children: int) -> Figures:
+    """The figures that are known, where neither the module nor a test that reaches it changed since; else new ones."""
+    if stats_are_of(world) and known is not None and known.digest == world.digest(module):
+        return known
+    print(f"== {module.short}", flush=True)
+    if not (stats_are_of(world) and module.is_laid_out and not module.mutants()):
+        run(module, world, children)
+    return Figures.of(world.digest(module), verdicts(module))
 
 
 def main() -> int:
@@ -51,15 +54,13 @@ def main() -> int:
         parser.error(f"no module {given.module!r}; there are {', '.join(one.short for one in modules)}")
     report = Report.read().of_modules(one.name for one in modules)
     for module in chosen:
-        if not given.module and not stale(module, report):
-            continue
-        print(f"== {module.short}", flush=True)
-        if not module.is_laid_out(world()) or module.mutants():
-            run(module, given.max_children)
-        report = report.with_module(module.name, Figures.of(digest(module), verdicts(module)))
-        report.write()
+        known = None if given.module else report.modules.get(module.name)
+        found = figures(module, known, World.now(), given.max_children)
+        if found != known:
+            report = report.with_module(module.name, found)
+            report.write()
     print(table(report))
-    wrong = judged(report, explained(EXPLAINED.read_text()))
+    wrong = judged(report, Explained.read(EXPLAINED.read_text()))
     for line in wrong:
         print(line, file=sys.stderr)
     return 1 if wrong else 0

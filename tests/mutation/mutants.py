@@ -7,7 +7,7 @@ import importlib.metadata
 import json
 import platform
 import shutil
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final, Literal, TypeAlias
@@ -57,8 +57,9 @@ class Module:
     def short(self) -> str:
         return self.name.removeprefix("geode.domain.")
 
-    def is_laid_out(self, world: str) -> bool:
-        return stats_are_of(world) and self._data().meta_path.exists()
+    @property
+    def is_laid_out(self) -> bool:
+        return self._data().meta_path.exists()
 
     def mutants(self) -> dict[str, int | None]:
         return self._data().exit_code_by_key
@@ -69,42 +70,54 @@ class Module:
         return data
 
 
-def _hashed(paths: Iterable[Path]) -> str:
-    hashed = hashlib.sha256(f"{platform.python_version()} {importlib.metadata.version('mutmut')}".encode())
-    for path in sorted(paths):
-        hashed.update(f"\n{path}\n".encode() + path.read_bytes())
-    return hashed.hexdigest()[:16]
+@dataclass(frozen=True)
+class World:
+    """The files that mutants are made of and run with, by their contents at one moment."""
+
+    files: Mapping[Path, str]
+
+    @staticmethod
+    def now() -> World:
+        paths = [*Path("src").rglob("*.py"), *Path("tests").rglob("*.py"), Path("pyproject.toml")]
+        return World({path: hashlib.sha256(path.read_bytes()).hexdigest() for path in sorted(paths)})
+
+    @property
+    def mark(self) -> str:
+        """Changes whenever something does."""
+        return self._of(self.files)
+
+    def digest(self, module: Module) -> str:
+        """Of the module, of every file of tests that reaches it, and of what these tests share.
+
+        What reaches it is known from the run of this world.
+        """
+        stats: dict[str, Any] = json.loads(_STATS.read_text())
+        reached = {
+            Path(test.partition("::")[0])
+            for function, tests in stats["tests_by_mangled_function_name"].items()
+            if get_module_from_key(function) == module.name
+            for test in tests
+        }
+        shared = [path for path in self.files if path.is_relative_to(TESTS) and not path.name.startswith("test_")]
+        return self._of({module.path, *reached, *shared})
+
+    def _of(self, paths: Iterable[Path]) -> str:
+        versions = f"{platform.python_version()} {importlib.metadata.version('mutmut')}"
+        listed = "".join(f"\n{self.files[path]} {path}" for path in sorted(paths))
+        return hashlib.sha256(f"{versions}{listed}".encode()).hexdigest()[:16]
 
 
-def world() -> str:
-    """Changes whenever something does that the mutants are made of or run with."""
-    return _hashed([*Path("src").rglob("*.py"), *Path("tests").rglob("*.py"), Path("pyproject.toml")])
+def stats_are_of(world: World) -> bool:
+    return _STATS.exists() and _STATS_OF.exists() and _STATS_OF.read_text() == world.mark
 
 
-def stats_are_of(world: str) -> bool:
-    return _STATS.exists() and _STATS_OF.exists() and _STATS_OF.read_text() == world
-
-
-def digest(module: Module) -> str:
-    """Of the module, of every file of tests that reaches it, and of what these tests share."""
-    stats: dict[str, Any] = json.loads(_STATS.read_text())
-    reached = {
-        Path(test.partition("::")[0])
-        for function, tests in stats["tests_by_mangled_function_name"].items()
-        if get_module_from_key(function) == module.name
-        for test in tests
-    }
-    shared = [path for path in TESTS.rglob("*.py") if not path.name.startswith("test_")]
-    return _hashed({module.path, *reached, *shared})
-
-
-def forget_verdicts(module: Module, world: str) -> None:
+def forget_verdicts(module: Module, world: World) -> None:
     """The module is to be run from its start; what tests reach is found out anew if anything changed."""
     if not stats_are_of(world):
         _STATS.unlink(missing_ok=True)
         shutil.rmtree(Path("mutants", "tests"), ignore_errors=True)
         _STATS_OF.parent.mkdir(exist_ok=True)
-        _STATS_OF.write_text(world)
+        _STATS_OF.write_text(world.mark)
     data = SourceFileMutationData(path=module.path)
     data.load()
     if data.exit_code_by_key:

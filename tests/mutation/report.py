@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import platform
+import re
 import tomllib
 from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass, field
@@ -103,32 +104,53 @@ def _figures(written: Mapping[str, Any]) -> Figures:
     return Figures(**{**written, "survivors": tuple(Survivor(**one) for one in written["survivors"])})
 
 
-def explained(text: str) -> dict[tuple[str, str], str]:
-    """Why each of the listed mutants cannot be noticed, by its function and its change."""
-    listed: dict[tuple[str, str], str] = {}
-    for one in tomllib.loads(text).get("mutant", ()):
-        key = one["function"], one["change"].strip("\n")
-        if key in listed:
-            raise ValueError(f"{key[0]} is listed twice with the change\n{key[1]}")
-        if not one["why"].strip():
-            raise ValueError(f"{key[0]} is listed without a reason, with the change\n{key[1]}")
-        listed[key] = one["why"]
-    return listed
+@dataclass(frozen=True)
+class Explained:
+    """Why survivors cannot be noticed: each by its function and change, or by what lines differ in wherever that is."""
+
+    mutants: Mapping[tuple[str, str], str]
+    anywhere: Mapping[str, str] = field(default_factory=dict[str, str])
+
+    @staticmethod
+    def read(text: str) -> Explained:
+        written = tomllib.loads(text)
+        mutants: dict[tuple[str, str], str] = {}
+        for one in written.get("mutant", ()):
+            key = one["function"], one["change"].strip("\n")
+            if key in mutants:
+                raise ValueError(f"{key[0]} is listed twice with the change\n{key[1]}")
+            if not one["why"].strip():
+                raise ValueError(f"{key[0]} is listed without a reason, with the change\n{key[1]}")
+            mutants[key] = one["why"]
+        return Explained(mutants, {one["differ_in"]: one["why"] for one in written.get("anywhere", ())})
+
+    def by_kind(self, survivor: Survivor) -> str | None:
+        """The expression that explains it, if one does: without what it matches, the lines are the same."""
+        before, _, after = survivor.change.partition("\n")
+        same = (one for one in self.anywhere if re.sub(one, "", before[2:]) == re.sub(one, "", after[2:]))
+        return next(same, None)
 
 
-def judged(report: Report, listed: Mapping[tuple[str, str], str]) -> list[str]:
+def judged(report: Report, listed: Explained) -> list[str]:
     """What is wrong: survivors nobody explained, explained ones that do not survive, too few that were killed."""
-    surviving = {one.key for one in report.survivors}
+    single = {one.key for one in report.survivors}
+    by_kind = {one.key: kind for one in report.survivors if (kind := listed.by_kind(one))}
     wrong = [
         f"{one.mutant} survives and is not in {EXPLAINED.name}:\n{one.change}"
         for one in report.survivors
-        if one.key not in listed
+        if one.key not in listed.mutants and one.key not in by_kind
     ]
-    wrong += [
+    gone = [
         f"{function} is in {EXPLAINED.name} and does not survive:\n{change}"
-        for function, change in listed
-        if (function, change) not in surviving
+        for function, change in listed.mutants
+        if (function, change) not in single
     ]
+    unused = [
+        f"nothing that survives differs in {kind}, see {EXPLAINED.name}"
+        for kind in listed.anywhere
+        if kind not in by_kind.values()
+    ]
+    wrong += gone + unused
     if report.share < LEAST_SHARE:
         wrong.append(f"{report.share:.2%} of the mutants were killed; at least {LEAST_SHARE:.0%} have to be")
     return wrong
