@@ -69,7 +69,7 @@ BAD_SCHEMAS: list[tuple[Any, str]] = [
 ]
 
 
-@pytest.mark.parametrize(("schema", "why"), BAD_SCHEMAS, ids=lambda value: repr(value)[:60])
+@pytest.mark.parametrize(("schema", "why"), BAD_SCHEMAS, ids=range(len(BAD_SCHEMAS)))
 def test_a_schema_that_is_no_json_object_is_refused_by_name(schema: Any, why: str) -> None:
     with pytest.raises(Misuse) as caught:
         ToolSpec("list_items", "d", schema)
