@@ -11,7 +11,7 @@ import pytest
 
 from geode.domain import codec
 from geode.domain.codec import dumps, loads
-from geode.domain.content import Image
+from geode.domain.content import Image, Owner
 from geode.domain.errors import CodecError
 from geode.domain.request import Capabilities
 from geode.domain.tiers import SafetyTier
@@ -50,6 +50,18 @@ def test_a_value_is_written_and_comes_back(value: _Of, field: str, written: Any)
     again = loads(_Of, stored)
     assert again == value
     assert type(getattr(again, field)) is type(getattr(value, field))
+
+
+@dataclass(frozen=True)
+class _Owners:
+    owners: frozenset[Owner]
+
+
+def test_a_set_of_values_is_written_in_the_order_of_their_text() -> None:
+    stored = dumps(_Owners(frozenset((Owner("b", "m"), Owner("a", "n"), Owner("a", "m")))))
+    written = [(one["adapter"], one["model"]) for one in json.loads(stored)["value"]["owners"]]
+    assert written == [("a", "m"), ("a", "n"), ("b", "m")]
+    assert dumps(loads(_Owners, stored)) == stored
 
 
 def test_values_of_the_domain_come_back() -> None:
