@@ -49,7 +49,6 @@ class _Unclean(Exception):
     """Something that is no JSON; `path` is filled on the way out, innermost step first."""
 
     def __init__(self, what: str) -> None:
-        super().__init__(what)
         self.what = what
         self.path: list[str] = []
 

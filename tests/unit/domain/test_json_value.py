@@ -82,6 +82,18 @@ def test_what_is_refused_names_its_place(value: Any, why: str) -> None:
         clean_json(value)
 
 
+@pytest.mark.parametrize(("letters", "shown"), [(79, "/" + "k" * 79), (80, "/" + "k" * 79 + "…")])
+def test_a_place_is_shown_up_to_a_length(letters: int, shown: str) -> None:
+    with pytest.raises(ValueError, match=f"^{shown} is nan"):
+        clean_json({"k" * letters: math.nan})
+
+
+def test_an_integer_is_as_long_as_python_writes_one() -> None:
+    assert clean_json(-(2**13_999)) == -(2**13_999)
+    with pytest.raises(ValueError, match=r"^/0 is an integer of more than 14000 bits$"):
+        clean_json([2**14_000])
+
+
 def nested(depth: int) -> Any:
     value: Any = 1
     for _ in range(depth):
