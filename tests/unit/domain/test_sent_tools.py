@@ -10,8 +10,8 @@ import pytest
 
 from geode.domain.content import Text, ToolUseBlock
 from geode.domain.reply import AdapterCallResult, Stop, Usage
-from geode.domain.schema_profile import ANTHROPIC, OPENAI
-from geode.domain.sent_tools import keys_sent, names_back, restored, with_keys
+from geode.domain.schema_profile import ANTHROPIC, GLM, OPENAI
+from geode.domain.sent_tools import keys_sent, names_back, restored, tools_problem, with_keys
 from geode.domain.tools import ToolSpec
 from tests.unit.domain.builders import assistant, user
 
@@ -77,6 +77,43 @@ def test_a_name_that_fits_keeps_its_tool_though_a_key_was_renamed() -> None:
 def test_a_reply_without_anything_renamed_is_the_very_same() -> None:
     for said in (reply(Text("a")), reply(ToolUseBlock("1", "plain", {"c": 1})), reply(ToolUseBlock("1", "nobody", {"a b": 1}))):
         assert restored(said, (OFFICE, PLAIN), ANTHROPIC) is said
+
+
+# ---- what is refused ---------------------------------------------------------------------------
+
+
+def strict(schema: dict[str, Any], name: str = "t") -> ToolSpec:
+    return ToolSpec(name, "", schema, strict=True)
+
+
+def test_two_tools_that_would_go_out_under_one_name() -> None:
+    sent = made("a.b", "a_b")
+    said = tools_problem([ToolSpec("a.b", "", PLAIN.input_schema), ToolSpec(sent, "", PLAIN.input_schema)], OPENAI)
+    assert said == f'the tools "a.b" and "{sent}" would go out under one name, {sent}. Rename one of them'
+
+
+def test_what_is_right_for_one_server_may_be_wrong_for_another() -> None:
+    tool = strict({"type": "object", "properties": {}})
+    assert tools_problem([tool], OPENAI) is None
+    assert tools_problem([tool], GLM) == "tool t: this server has no strict tools. Leave strict off for this tool"
+    assert tools_problem([tool], OPENAI) is None
+
+
+def test_a_strict_root_is_no_reference() -> None:
+    schema = {"type": "object", "$ref": "#/$defs/D", "$defs": {"D": {"type": "object", "properties": {}}}}
+    for profile in (OPENAI, ANTHROPIC):
+        said = tools_problem([strict(schema)], profile)
+        assert said is not None
+        assert said.startswith("tool t: its schema cannot be strict here; /$ref: it is not permitted at the root. ")
+
+
+def test_the_tool_that_adds_most_to_the_bounds_is_named() -> None:
+    """Thirteen optional properties are less than twelve of which nine are unions too."""
+    one = strict(obj({f"p{n}": T for n in range(13)}), "one")
+    other = strict(obj({f"p{n}": {"type": ["string", "null"]} if n < 9 else T for n in range(12)}), "other")
+    said = tools_problem([one, other], ANTHROPIC)
+    way_out = "Leave strict off for some of them, such as other"
+    assert said == f"25 optional properties in strict tools, this server takes 24. {way_out}"
 
 
 # ---- nulls -------------------------------------------------------------------------------------

@@ -16,8 +16,9 @@ from geode.domain.conversation import Conversation
 from geode.domain.negotiation import negotiate
 from geode.domain.reply import AdapterCallResult, Stop, Usage
 from geode.domain.request import AdapterCallRequest, Capabilities
-from geode.domain.schema_profile import ANTHROPIC, GENERIC, GLM, OPENAI, OPENROUTER, SchemaProfile
+from geode.domain.schema_profile import ANTHROPIC, GENERIC, GLM, OPENAI, OPENROUTER, SchemaProfile, StrictForm
 from geode.domain.sent_tools import restored, sent_schema, tools_problem
+from geode.domain.strict import strict_problem
 from geode.domain.tools import ToolSpec
 from geode.domain.turns import UserTurn
 from geode.entrypoints.emulator import check
@@ -123,6 +124,10 @@ DEEP: Any = T
 for _ in range(10):
     DEEP = closed({"c": DEEP})
 
+IN_LISTS: Any = T
+for _ in range(10):
+    IN_LISTS = {"type": "array", "items": closed({"c": IN_LISTS})}
+
 UNFIT: Final[list[tuple[SchemaProfile, Any, str]]] = [
     (OPENAI, of({"v": {"oneOf": [{"type": "integer"}, T]}}), "/properties/v/oneOf: oneOf is not permitted"),
     (OPENAI, of({"a/b": {"allOf": [T]}}), "/properties/a~1b/allOf: allOf is not permitted"),
@@ -188,6 +193,18 @@ UNFIT: Final[list[tuple[SchemaProfile, Any, str]]] = [
         of({"n": {"$ref": "#"}}),
         "/properties/n/$ref: a definition that leads back to itself is not permitted",
     ),
+    (ANTHROPIC, of({"xs": {"type": "array"}}), "/properties/xs: the array does not say what it holds"),
+    (
+        OPENAI,
+        of({"m": {"type": "object", "additionalProperties": {"const": "x" * 99}}}),
+        f'/properties/m/additionalProperties: {{"const":"{"x" * 70} allows free properties, strict allows none',
+    ),
+    (OPENAI, closed({"c": IN_LISTS}), "/: 11 levels of objects, at most 10 are permitted"),
+    (OPENAI, of({"e": {"enum": list(range(1000))}, "c": {"const": 1}}), "/: 1001 values of enums, at most 1000 are permitted"),
+    *(
+        (OPENAI, of({}, **{word: {"n" * 120_001: T}}), "/: 120001 characters of names and values, at most 120000 are permitted")
+        for word in ("$defs", "definitions")
+    ),
     (OPENAI, of({"r": {"$ref": "x" * 99}}), f'/properties/r/$ref: "{"x" * 79} leads nowhere in the schema'),
 ]
 
@@ -199,6 +216,17 @@ def test_what_does_not_fit_is_refused_by_its_place(profile: SchemaProfile, schem
     assert tools_problem([strict(schema, "look")], profile) == f"tool look: its schema cannot be strict here; {why}. {WAY_OUT}"
     assert tools_problem([ToolSpec("look", "", schema)], profile) is None, "without strict it goes out"
     assert schema == before
+
+
+def test_what_is_at_the_bounds_is_permitted() -> None:
+    """A list of at least one, an object that is closed and empty, and no more than is counted."""
+    assert tools_problem([strict(of({"xs": {"type": "array", "items": T, "minItems": 1}}))], ANTHROPIC) is None
+    assert tools_problem([strict(of({"m": {"type": "object", "additionalProperties": False}}))], OPENAI) is None
+    assert tools_problem([strict(of({"e": {"enum": list(range(999))}, "c": {"const": 1}}))], OPENAI) is None
+    assert tools_problem([strict(closed({"c": IN_LISTS["items"]["properties"]["c"]}))], OPENAI) is None
+    assert tools_problem([strict(of({}, **{"$defs": {"n" * 120_000: T}}))], OPENAI) is None
+    none_at_least = StrictForm(frozenset(), frozenset(), min_items=0)
+    assert strict_problem({"type": "array", "items": T}, none_at_least) is None
 
 
 def test_definitions_that_lead_on_are_permitted() -> None:
