@@ -261,6 +261,7 @@ def test_any_schema_is_taken_by_the_server_it_is_projected_for(schema: Any) -> N
     assert json.dumps(schema) == before
 
 
+@pytest.mark.timed
 @pytest.mark.parametrize("profile", PROFILES.values(), ids=PROFILES)
 def test_what_refers_to_itself_without_end_ends(profile: SchemaProfile) -> None:
     doubling = {f"D{n}": {"allOf": [{"$ref": f"#/$defs/D{n + 1}"}] * 2} for n in range(60)}
