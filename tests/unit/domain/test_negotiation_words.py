@@ -10,7 +10,7 @@ import pytest
 from geode.domain import negotiation
 from geode.domain.binding import bound
 from geode.domain.choice import Auto, Required, ToolChoice
-from geode.domain.content import Image, Opaque, Owner, Text, ToolResult
+from geode.domain.content import Document, Image, Opaque, Owner, Text, ToolResult
 from geode.domain.conversation import Conversation
 from geode.domain.models import CLAUDE, GPT, GPT_CHAT, RELAYED, THINKING_KINDS, ModelRow
 from geode.domain.negotiation import Adjustment, negotiate
@@ -167,6 +167,14 @@ def test_media_that_stay_behind_and_the_repairs_that_do_not() -> None:
     text = "p cannot show the model what a tool gave: words about it go out instead"
     assert told == (Adjustment("media_left_out", text),)
     assert sent.conversation.repairs == talk.repairs
+
+
+def test_only_what_cannot_be_shown_is_told_in_words() -> None:
+    pdf = Document("application/pdf", b"%PDF")
+    talk = Conversation((user(), assistant(call("a")), ToolResultsTurn((ToolResult("a", "ok", (PNG, pdf)),))))
+    sent, _ = adjusted(replace(request("m"), conversation=talk), Capabilities(media=frozenset(("image",))))
+    (told,) = sent.conversation.results()
+    assert told.content == (PNG, Text("[application/pdf, 4 bytes: this model cannot be shown it]"))
 
 
 def after_a_change(model: str) -> AdapterCallRequest:

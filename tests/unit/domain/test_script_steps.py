@@ -78,6 +78,14 @@ def test_a_word_in_python_and_in_json(made: Step, meant: Step, written: Mapping[
     assert script_from_json([written]) == (meant,)
 
 
+def test_what_is_meant_where_nothing_is_said() -> None:
+    assert thinks("a") == Reply((Thought("a", "sig"),))
+    assert refuses() == Reply((), "refusal", refusal_category="general_harms")
+    assert fails(500) == Fails(500, None, None, "scripted failure", ())
+    assert drops() == Drops("after_output", Reply((Said("cut off in the middle of a sentence"),)))
+    assert malformed() == Malformed("html")
+
+
 def test_what_only_python_can_say() -> None:
     assert thinks("a", "of mine") == Reply((Thought("a", "of mine"),))
     assert drops("headers", says("a")) == Drops("headers", Reply((Said("a"),)))
