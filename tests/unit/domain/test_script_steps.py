@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from geode.domain import script
+from geode.domain import script, script_json
 from geode.domain.errors import Misuse
 from geode.domain.script import (
     Called,
@@ -172,3 +172,9 @@ def test_json_that_is_no_step(step: object, why: str) -> None:
     with pytest.raises(ValueError, match="script step 1") as caught:
         script_from_json([step])
     assert str(caught.value) == why
+
+
+def test_a_word_out_of_a_list() -> None:
+    fits, wanted = script_json._one_of("a", "b")
+    assert [fits(value) for value in ("a", "b", "c", 3, None)] == [True, True, False, False, False]
+    assert wanted == "one of a, b"
