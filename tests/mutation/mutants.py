@@ -6,6 +6,7 @@ import hashlib
 import importlib.metadata
 import json
 import platform
+import re
 import shutil
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
@@ -20,7 +21,7 @@ from mutmut.utils.format_utils import get_module_from_key, orig_function_and_cla
 ROOT: Final = Path(__file__).parents[2]
 # From the root, where mutmut runs and where the driver goes.
 DOMAIN: Final = Path("src", "geode", "domain")
-TESTS: Final = Path("tests", "unit", "domain")
+_IMPORT: Final = re.compile(r"^from (tests\.[\w.]+) import ", re.MULTILINE)
 _STATS: Final = Path("mutants", "mutmut-stats.json")
 _STATS_OF: Final = Path("mutants", "stats-of")
 
@@ -87,7 +88,7 @@ class World:
         return self._of(self.files)
 
     def digest(self, module: Module) -> str:
-        """Of the module, of every file of tests that reaches it, and of what these tests share.
+        """Of the module, of every file of tests that reaches it, and of what these import of the tests.
 
         What reaches it is known from the run of this world.
         """
@@ -98,8 +99,15 @@ class World:
             if get_module_from_key(function) == module.name
             for test in tests
         }
-        shared = [path for path in self.files if path.is_relative_to(TESTS) and not path.name.startswith("test_")]
-        return self._of({module.path, *reached, *shared})
+        return self._of({module.path, *self._with_imports(reached)})
+
+    def _with_imports(self, tests: Iterable[Path]) -> set[Path]:
+        found, new = set[Path](), set(tests)
+        while new:
+            found |= new
+            named = {Path(*name.split(".")).with_suffix(".py") for path in new for name in _IMPORT.findall(path.read_text())}
+            new = (named & self.files.keys()) - found
+        return found
 
     def _of(self, paths: Iterable[Path]) -> str:
         versions = f"{platform.python_version()} {importlib.metadata.version('mutmut')}"
