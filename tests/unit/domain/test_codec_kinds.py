@@ -65,7 +65,7 @@ def test_a_set_of_values_is_written_in_the_order_of_their_text() -> None:
 
 
 def test_values_of_the_domain_come_back() -> None:
-    for value in (Capabilities(), Image("image/png", b"\x00\xff"), ToolFacts(SafetyTier.SAFE, "d", 1.5)):
+    for value in (Capabilities(), Image("image/png", b"\x89PNG\r\n\x1a\n"), ToolFacts(SafetyTier.SAFE, "d", 1.5)):
         assert loads(type(value), dumps(value)) == value
 
 

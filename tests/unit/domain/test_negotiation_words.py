@@ -7,7 +7,6 @@ from typing import Any
 
 import pytest
 
-from geode.domain import negotiation
 from geode.domain.binding import bound
 from geode.domain.choice import Auto, Required, ToolChoice
 from geode.domain.content import Document, Image, Opaque, Owner, Text, ToolResult
@@ -16,6 +15,7 @@ from geode.domain.models import CLAUDE, GPT, GPT_CHAT, RELAYED, THINKING_KINDS, 
 from geode.domain.negotiation import Adjustment, negotiate
 from geode.domain.reply import ReplyItem
 from geode.domain.request import AdapterCallRequest, Capabilities
+from geode.domain.sent_media import shown
 from geode.domain.thinking import AdaptiveThinking, Thinking, ThinkingBudget
 from geode.domain.turns import AssistantTurn, Hint, ToolResultsTurn, Turn, UserTurn
 from tests.unit.domain.builders import assistant, call, results, spec, user
@@ -132,9 +132,9 @@ BLIND = Capabilities(media=frozenset())
 
 def test_the_media_of_a_conversation_are_looked_for_once() -> None:
     talk = Conversation((user(), UserTurn((PNG,)), assistant("fine")))
-    found = negotiation._shown(talk)
+    found = shown(talk)
     assert (found.seen, found.by_users) == (3, ((1, PNG),))
-    assert negotiation._shown(talk) is found
+    assert shown(talk) is found
 
 
 def test_what_a_conversation_grows_by_is_found_in_its_place() -> None:
@@ -170,11 +170,11 @@ def test_media_that_stay_behind_and_the_repairs_that_do_not() -> None:
 
 
 def test_only_what_cannot_be_shown_is_told_in_words() -> None:
-    pdf = Document("application/pdf", b"%PDF")
+    pdf = Document("application/pdf", b"%PDF-")
     talk = Conversation((user(), assistant(call("a")), ToolResultsTurn((ToolResult("a", "ok", (PNG, pdf)),))))
     sent, _ = adjusted(replace(request("m"), conversation=talk), Capabilities(media=frozenset(("image",))))
     (told,) = sent.conversation.results()
-    assert told.content == (PNG, Text("[application/pdf, 4 bytes: this model cannot be shown it]"))
+    assert told.content == (PNG, Text("[application/pdf, 5 bytes: this model cannot be shown it]"))
 
 
 def after_a_change(model: str) -> AdapterCallRequest:

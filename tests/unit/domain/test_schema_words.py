@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, Final
+from typing import Any, Final, TypeAlias
 
 import pytest
 
@@ -74,10 +74,17 @@ ONE: Final = (
 )
 MANY: Final = ("anyOf", "oneOf", "allOf", "prefixItems", "items")
 NAMED: Final = ("properties", "patternProperties", "$defs", "definitions", "dependentSchemas")
-INSIDE: Final[list[tuple[Schema, list[tuple[Path, Schema]]]]] = [
-    *(({word: A}, [((word,), A)]) for word in ONE),
-    *(({word: [A, True, B]}, [((word, "0"), A), ((word, "2"), B)]) for word in MANY),
-    *(({word: {"x": A, "y": False, "z": B}}, [((word, "x"), A), ((word, "z"), B)]) for word in NAMED),
+Inside: TypeAlias = list[tuple[Path, Schema]]
+
+
+def inside_of(*pairs: tuple[Path, Schema]) -> Inside:
+    return list(pairs)
+
+
+INSIDE: Final[list[tuple[Schema, Inside]]] = [
+    *[({word: A}, inside_of(((word,), A))) for word in ONE],
+    *[({word: [A, True, B]}, inside_of(((word, "0"), A), ((word, "2"), B))) for word in MANY],
+    *[({word: {"x": A, "y": False, "z": B}}, inside_of(((word, "x"), A), ((word, "z"), B))) for word in NAMED],
     # Words that hold none, and values that are none.
     ({"const": {"items": A}, "enum": [A], "default": A, "examples": [A], "x-own": A}, []),
     ({"not": True, "anyOf": A, "properties": [A], "items": False}, []),
@@ -85,12 +92,12 @@ INSIDE: Final[list[tuple[Schema, list[tuple[Path, Schema]]]]] = [
 
 
 @pytest.mark.parametrize(("schema", "inside"), INSIDE, ids=str)
-def test_the_schemas_right_inside_one(schema: Schema, inside: list[tuple[Path, Schema]]) -> None:
+def test_the_schemas_right_inside_one(schema: Schema, inside: Inside) -> None:
     assert list(children(schema)) == inside
 
 
 @pytest.mark.parametrize(("schema", "inside"), INSIDE, ids=str)
-def test_each_of_them_is_changed_and_nothing_else(schema: Schema, inside: list[tuple[Path, Schema]]) -> None:
+def test_each_of_them_is_changed_and_nothing_else(schema: Schema, inside: Inside) -> None:
     assert with_children(schema, lambda child: child) is schema
     changed = with_children(schema, lambda child: {"was": child["const"]})
     assert list(children(changed)) == [(path, {"was": child["const"]}) for path, child in inside]
