@@ -87,7 +87,7 @@ def _worded(turn: Turn, able: Capabilities, surplus: Collection[int]) -> Turn:
 
     match turn:
         case UserTurn():
-            return replace(turn, items=tuple(map(said, turn.items))) if surplus else turn
+            return replace(turn, items=tuple(map(said, turn.items)))
         case ToolResultsTurn():
             results = tuple(replace(one, content=tuple(map(said, one.content))) for one in turn.results)
             return replace(turn, results=results)
