@@ -12,7 +12,7 @@ from geode.domain.choice import NoTools
 from geode.domain.content import ToolResult, ToolUseBlock, result
 from geode.domain.loop.actions import CallModel
 from geode.domain.loop.calling import next_call
-from geode.domain.loop.ending import end, exhaust, fail, refuse
+from geode.domain.loop.ending import answer, exhaust, fail, refuse
 from geode.domain.loop.state import OpenRound, State
 from geode.domain.recovery import Recovery, needs_recovery
 from geode.domain.reply import AdapterCallResult, Stop
@@ -61,7 +61,7 @@ def _without_call(state: State, call: CallModel, reply: AdapterCallResult) -> St
             return exhaust(_stored(state, reply), "answer_truncated", concluded=True)
         case Stop.END | Stop.TOOL_CALLS if reply.text.strip():
             stored = _stored(state, reply)
-            return end(stored, "natural") if call.wrap_up is None else exhaust(stored, call.wrap_up, concluded=True)
+            return answer(stored) if call.wrap_up is None else exhaust(stored, call.wrap_up, concluded=True)
         case Stop.END | Stop.TOOL_CALLS:
             return _empty(state, call)
         case _:
