@@ -3,7 +3,8 @@
 It follows the annotations of the frozen dataclasses: a member of a union carries its class name under
 `$`, bytes are base64, decimals are text, enums are their value. The root names its class and the format
 number; an unknown tag, a field that is missing or too much, or a newer format is a CodecError that
-names the place. Open JSON (`Any`) is kept as it is.
+names the place. A field that is missing and has a default takes it: an older geode did not know it.
+Open JSON (`Any`) is kept as it is.
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ import json
 import math
 from collections.abc import Callable, Mapping
 from collections.abc import Set as AbstractSet
-from dataclasses import fields, is_dataclass
+from dataclasses import MISSING, fields, is_dataclass
 from decimal import Decimal, InvalidOperation
 from enum import Enum
 from typing import Any, Final, Literal, TypeVar, Union, cast, get_args, get_origin, get_type_hints
@@ -225,6 +226,7 @@ def _mapping_reader(kind: Any) -> Read:
 def _dataclass_reader(kind: type) -> Read:
     hints = get_type_hints(kind)
     wanted = {field.name: hints[field.name] for field in fields(kind) if field.init}
+    needed = {field.name for field in fields(kind) if field.init and field.default is field.default_factory is MISSING}
 
     def read(raw: Any, at: str) -> Any:
         if not isinstance(raw, dict):
@@ -232,10 +234,10 @@ def _dataclass_reader(kind: type) -> Read:
         if (tag := cast("dict[str, Any]", raw).get(_TAG)) != kind.__name__:
             raise CodecError(f"{at or '/'}: unknown tag {tag!r}; known: {kind.__name__}")
         given = {key: one for key, one in cast("dict[str, Any]", raw).items() if key != _TAG}
-        if given.keys() != wanted.keys():
-            odd = ", ".join(sorted(given.keys() ^ wanted.keys()))
-            raise CodecError(f"{at or '/'}: {kind.__name__} does not have exactly its fields: {odd}")
-        values = {name: _reader(hint)(given[name], f"{at}/{name}") for name, hint in wanted.items()}
+        odd = (needed - given.keys()) | (given.keys() - wanted.keys())
+        if odd:
+            raise CodecError(f"{at or '/'}: {kind.__name__} does not have exactly its fields: {', '.join(sorted(odd))}")
+        values = {name: _reader(wanted[name])(one, f"{at}/{name}") for name, one in given.items()}
         try:
             return kind(**values)
         except CodecError:

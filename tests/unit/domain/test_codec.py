@@ -361,3 +361,8 @@ def test_lone_surrogates_are_replaced_when_a_value_comes_back() -> None:
     )
     (one,) = back.call_ids
     assert one == "a\ufffd"
+
+
+def test_what_an_older_geode_did_not_write_has_its_default() -> None:
+    older = '{"geode":1,"kind":"UserTurn","value":{"$":"UserTurn","items":[{"$":"Text","text":"hello"}]}}'
+    assert loads(UserTurn, older) == UserTurn((Text("hello"),), ())
