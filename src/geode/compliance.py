@@ -17,6 +17,7 @@ from geode.entrypoints.compliance.journal import JournalContract, JournalHarness
 from geode.entrypoints.compliance.prompt import PromptContract
 from geode.entrypoints.compliance.replay import ReplayContract
 from geode.entrypoints.compliance.replies import ReplyContract
+from geode.entrypoints.compliance.results import ResultStoreContract, ResultStoreHarness
 from geode.entrypoints.compliance.schema import SchemaContract, SchemaHarness
 from geode.entrypoints.compliance.streaming import StreamingContract
 from geode.entrypoints.compliance.tool_choice import ToolChoiceContract
@@ -44,6 +45,8 @@ __all__ = [
     "PromptContract",
     "ReplayContract",
     "ReplyContract",
+    "ResultStoreContract",
+    "ResultStoreHarness",
     "SchemaContract",
     "SchemaHarness",
     "SendingHarness",

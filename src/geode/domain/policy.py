@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, fields
+from collections.abc import Mapping
+from dataclasses import dataclass, field, fields
 from decimal import Decimal
 from typing import Any, Final, Self
 
 from geode.domain.approval import Grant
 from geode.domain.errors import Misuse
 from geode.domain.naming import refuse_unknown
+from geode.domain.offload import ResultLimits
 from geode.domain.retry import RetryPolicy
 
 _FROM_ONE: Final = (
@@ -47,6 +49,8 @@ class Policy:
     when it happens after `max_no_progress_hints` of them (None: never).
     Recovery: after `recovery_failures` failures of a tool in a row its next call waits `recovery_seconds`
     and takes at most `max_recovery_executions` executions, stand-ins included (0: no recovery).
+    Long results: `result_limits` for all tools, `result_limits_of` for single ones by name; what is stored
+    lives for `result_seconds`, and no longer than its session.
     """
 
     max_rounds: int = 50
@@ -75,6 +79,9 @@ class Policy:
     recovery_failures: int = 2
     recovery_seconds: float = 1.0
     max_recovery_executions: int = 3
+    result_limits: ResultLimits = ResultLimits()
+    result_limits_of: Mapping[str, ResultLimits] = field(default_factory=dict[str, ResultLimits])
+    result_seconds: float = 4 * 3600.0
     retry: RetryPolicy = RetryPolicy()
     grants: tuple[Grant, ...] = ()
 
@@ -87,11 +94,16 @@ class Policy:
             _whole(name, getattr(self, name), 1)
         for name in _FROM_NONE:
             _whole(name, getattr(self, name), 0)
-        for name in ("max_seconds", "call_timeout_seconds", "idle_timeout_seconds", "tool_timeout_seconds"):
+        for name in ("max_seconds", "call_timeout_seconds", "idle_timeout_seconds", "tool_timeout_seconds", "result_seconds"):
             _positive(name, getattr(self, name))
         for name, most in _RANGES:
             _within(name, getattr(self, name), most)
         _dollars("max_cost_usd", self.max_cost_usd)
+        _limits("result_limits", self.result_limits)
+        if not isinstance(self.result_limits_of, Mapping):
+            raise Misuse("policy-value", "Policy.result_limits_of maps names of tools to ResultLimits")
+        for name, limits in self.result_limits_of.items():
+            _limits(f"result_limits_of[{name!r:.80}]", limits)
 
 
 def _whole(name: str, value: object, least: int) -> None:
@@ -106,6 +118,11 @@ def _positive(name: str, value: object) -> None:
         return
     if not isinstance(value, int | float) or isinstance(value, bool) or not math.isfinite(value) or value <= 0:
         raise Misuse("policy-value", f"Policy.{name} must be a number of seconds above 0, got {value!r}")
+
+
+def _limits(name: str, value: object) -> None:
+    if not isinstance(value, ResultLimits):
+        raise Misuse("policy-value", f"Policy.{name} must be ResultLimits(…), got {type(value).__name__}")
 
 
 def _dollars(name: str, value: object) -> None:

@@ -35,6 +35,7 @@ from geode.ports.events import Observer
 from geode.ports.hooks import Hooks, Veto
 from geode.ports.journal import Journal, JournalStore
 from geode.ports.model import CallPart, Delta, Emit, ModelAdapter, TextPart, ThinkingPart
+from geode.ports.results import Origin, Piece, ResultStore, StoredResults
 from geode.ports.schema import SchemaValidator
 from geode.ports.session import Loop, SessionFactory
 from geode.ports.tools import Tool
@@ -72,13 +73,17 @@ __all__ = [
     "NoTools",
     "Observer",
     "Opaque",
+    "Origin",
     "Owner",
     "Part",
+    "Piece",
     "Required",
+    "ResultStore",
     "RetryHint",
     "SchemaValidator",
     "SessionFactory",
     "Stop",
+    "StoredResults",
     "Text",
     "TextPart",
     "ThinkingBudget",

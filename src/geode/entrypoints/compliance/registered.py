@@ -12,6 +12,7 @@ from geode.entrypoints.compliance.contract import Contract
 from geode.entrypoints.compliance.conversations import ConversationStoreContract, ConversationStoreHarness
 from geode.entrypoints.compliance.harness import ModelHarness, SendingHarness
 from geode.entrypoints.compliance.journal import JournalContract, JournalHarness, JournalStoreContract, JournalStoreHarness
+from geode.entrypoints.compliance.results import ResultStoreContract, ResultStoreHarness
 from geode.entrypoints.compliance.schema import SchemaContract, SchemaHarness
 from geode.entrypoints.compliance.tools import ToolContract, ToolHarness
 
@@ -27,6 +28,7 @@ CONTRACTS: Final[tuple[tuple[type[Any], type[Contract]], ...]] = (
     (JournalStoreHarness, JournalStoreContract),
     (JournalHarness, JournalContract),
     (ConversationStoreHarness, ConversationStoreContract),
+    (ResultStoreHarness, ResultStoreContract),
 )
 # One for a process: pytest proves one adapter in a run.
 _chosen: Final[list[type[Contract]]] = []

@@ -12,7 +12,7 @@ import shutil
 import sqlite3
 import tempfile
 import weakref
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import ClassVar
@@ -27,6 +27,8 @@ from geode.adapters.conversations_sqlite import SqliteConversations
 from geode.adapters.journal_file import FileJournal
 from geode.adapters.journal_memory import MemoryJournal
 from geode.adapters.openai_responses import model as openai_responses
+from geode.adapters.results_file import FileResults
+from geode.adapters.results_memory import MemoryResults
 from geode.adapters.schema_jsonschema import JsonschemaValidator
 from geode.adapters.scripted.model import ScriptedModel
 from geode.domain.approval import Approve, Deny, Later
@@ -41,6 +43,7 @@ from geode.entrypoints.compliance.conversations import ConversationStoreHarness
 from geode.entrypoints.compliance.harness import ModelHarness
 from geode.entrypoints.compliance.journal import JournalStoreHarness
 from geode.entrypoints.compliance.playing import Playing
+from geode.entrypoints.compliance.results import ResultStoreHarness
 from geode.entrypoints.compliance.schema import SchemaHarness
 from geode.entrypoints.compliance.wire_harness import WireHarness
 from geode.entrypoints.emulator import Dialect
@@ -184,6 +187,34 @@ class SqliteConversationsHarness(ConversationStoreHarness):
         with contextlib.closing(sqlite3.connect(self._path)) as database:
             database.execute("UPDATE conversations SET text = ? WHERE id = ?", (text, id))
             database.commit()
+
+
+class MemoryResultsHarness(ResultStoreHarness):
+    def __init__(self, max_bytes: int, now: Callable[[], float]) -> None:
+        self._one = MemoryResults(max_bytes=max_bytes, now=now)
+
+    def store(self) -> MemoryResults:
+        return self._one
+
+    async def things(self) -> int:
+        return len(self._one)
+
+
+class FileResultsHarness(ResultStoreHarness):
+    damages = True
+
+    def __init__(self, max_bytes: int, now: Callable[[], float]) -> None:
+        self._folder, self._max_bytes, self._now = _folder_of(self), max_bytes, now
+
+    def store(self) -> FileResults:
+        return FileResults(self._folder, max_bytes=self._max_bytes, now=self._now)
+
+    async def things(self) -> int:
+        return len(list(self._folder.glob("*"))) if self._folder.exists() else 0
+
+    async def damage(self, ref_id: str) -> None:
+        path = self._folder / f"{ref_id}.text"
+        path.write_bytes(path.read_bytes()[:-1])
 
 
 def _folder_of(harness: object) -> Path:
