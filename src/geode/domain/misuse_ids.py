@@ -16,6 +16,7 @@ MISUSE_IDS: Final[Mapping[str, str]] = {
     "conversation-type": "`conversation=` takes a `Conversation`: `Conversation.loads(text)` makes one of stored text, "
     "`geode.conversation_from(wire, list)` one of the messages of another program.",
     "conversation-id": "The id of a stored conversation is a name for a file: letters, digits, `_`, `-` and `.`.",
+    "count-tokens-type": "`count_tokens=` takes a function that gives the number of tokens of a text.",
     "deps-type": "A tool's `ToolContext[D]` wants other dependencies than `deps=` gives.",
     "emulator-address": "`geode emulate` cannot listen there: the address is taken, or is none of this machine's loopback.",
     "effort": "`effort=` takes a word that the model knows, for example `low`.",
@@ -66,6 +67,7 @@ MISUSE_IDS: Final[Mapping[str, str]] = {
     "stale-snapshot": "The run has gone on since this snapshot was made, as its journal shows.",
     "system-type": "`system=` takes text.",
     "temperature": "`temperature=` takes a finite number.",
+    "text-now": "`ctx.results.text_now(…)` is for tools in threads of their own; a coroutine awaits `ctx.results.text(…)`.",
     "thinking": '`thinking=` takes "adaptive" or a budget of 1024 tokens or more.',
     "tool-choice": "`tool_choice=` is no accepted spelling, or names a tool that is not there.",
     "tool-name": "A tool's name is blank, or has letters or a length that providers refuse.",

@@ -59,6 +59,8 @@ class GeodeContainer(containers.DeclarativeContainer):
     thinking: _Setting = provide.Dependency(default=provide.Object(None))
     http: _Setting = provide.Dependency(default=provide.Object(None))
     journal: _Setting = provide.Dependency(default=provide.Object(None))
+    results: _Setting = provide.Dependency(default=provide.Object(None))
+    count_tokens: _Setting = provide.Dependency(default=provide.Object(None))
     clock: _Setting = provide.Dependency(instance_of=_port(Clock), default=SystemClock())
     validator: _Setting = provide.Dependency(instance_of=_port(SchemaValidator), default=JsonschemaValidator())
 
@@ -77,6 +79,8 @@ class GeodeContainer(containers.DeclarativeContainer):
         "thinking": thinking,
         "http": http,
         "journal": journal,
+        "results": results,
+        "count_tokens": count_tokens,
         "clock": clock,
         "validator": validator,
     }

@@ -1,34 +1,32 @@
-"""Regular expressions that may come from anybody, over text that may come from anybody."""
+"""Searching with patterns that a model wrote: whatever they are, it ends."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from typing import Protocol, TypeAlias
+from typing import Protocol
+
+from geode.domain.errors import GeodeError
 
 
-class PatternTimeout(Exception):
-    """The search was given up before it was known whether the text matches."""
+class PatternError(GeodeError, ValueError):
+    """The pattern is none that can be searched with; the message says why."""
+
+
+class SearchTimeout(GeodeError):
+    """The search took longer than it may."""
 
 
 class Pattern(Protocol):
-    """A pattern that was accepted; it may be used in several threads at once."""
+    """A regular expression. `^` and `$` are the begin and the end of a line.
 
-    def is_quick(self, text: str) -> bool:
-        """Whether a search of `text` takes so little time that no time need be taken: to look at the clock takes longer."""
-        ...
+    `search` gives where the first match at or after `start` begins and ends; what stands before `start` is
+    looked at (by `^` or `\\b`) and no part of a match. SearchTimeout after `seconds`. It may be called in
+    any thread.
+    """
 
-    def search(self, text: str, *, seconds: float) -> bool:
-        """Whether the pattern matches somewhere in `text`. PatternTimeout where `seconds` do not tell."""
-        ...
-
-    def find(self, text: str, *, seconds: float, start: int = 0) -> Iterator[tuple[int, int]]:
-        """Where the pattern matches in the lines of `text` from `start` on: begin and end, in order.
-
-        `^` and `$` are the ends of a line. The text may be hundreds of megabytes. PatternTimeout once
-        `seconds` have been spent; what was found before it stays found. Other threads go on meanwhile.
-        """
-        ...
+    def search(self, text: str, start: int, seconds: float) -> tuple[int, int] | None: ...
 
 
-# Raises ValueError that says what is wrong, for a text that is no pattern or one too big to be compiled.
-CompilePattern: TypeAlias = Callable[[str], Pattern]
+class PatternEngine(Protocol):
+    """Makes patterns; PatternError for a text that is none, soon and whatever the text is."""
+
+    def compile(self, pattern: str) -> Pattern: ...

@@ -243,10 +243,8 @@ def test_what_the_model_reads_of_an_offloaded_result() -> None:
     assert shown is not None
     assert (shown.kind, shown.ref_id) == ("failed", REF)
     first, kind, *_, last = shown.text.split("\n")
-    assert (
-        first
-        == f"This result is too long to show. It is kept whole as {REF}: {len(text)} characters, about {-(-len(text) // 4)} tokens."
-    )
+    size = f"{len(text)} characters, about {-(-len(text) // 4)} tokens"
+    assert first == f"This result is too long to show. It is kept whole as {REF}: {size}."
     assert kind == "JSON object: rows[], total"
     assert last == f"Read parts of it, or search it, with {RECALL}."
     assert text[:100] in shown.text
