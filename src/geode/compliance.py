@@ -20,6 +20,7 @@ from geode.entrypoints.compliance.replies import ReplyContract
 from geode.entrypoints.compliance.results import ResultStoreContract, ResultStoreHarness
 from geode.entrypoints.compliance.schema import SchemaContract, SchemaHarness
 from geode.entrypoints.compliance.streaming import StreamingContract
+from geode.entrypoints.compliance.tokens import TokenCounterContract, TokenCounterHarness
 from geode.entrypoints.compliance.tool_choice import ToolChoiceContract
 from geode.entrypoints.compliance.tools import ToolContract, ToolHarness
 
@@ -51,6 +52,8 @@ __all__ = [
     "SchemaHarness",
     "SendingHarness",
     "StreamingContract",
+    "TokenCounterContract",
+    "TokenCounterHarness",
     "ToolChoiceContract",
     "ToolContract",
     "ToolHarness",

@@ -7,6 +7,7 @@ from geode.adapters.journal_file import FileJournal
 from geode.adapters.journal_memory import MemoryJournal
 from geode.adapters.results_file import FileResults
 from geode.adapters.results_memory import MemoryResults
+from geode.adapters.results_objects import ObjectResults
 from geode.domain.loop.recording import Divergence, Recording, Replayed, replay
 from geode.ports.conversations import Kept, Listed
 from geode.ports.results import ExpiredResult, Origin, Piece, ResultStoreError, StoreFull, UnknownResult
@@ -22,6 +23,7 @@ __all__ = [
     "MemoryConversations",
     "MemoryJournal",
     "MemoryResults",
+    "ObjectResults",
     "Origin",
     "Piece",
     "Recording",

@@ -13,12 +13,13 @@ from geode.adapters.conversations_memory import MemoryConversations
 from geode.adapters.journal_memory import MemoryJournal
 from geode.adapters.results_memory import MemoryResults
 from geode.adapters.schema_jsonschema import JsonschemaValidator
-from geode.compliance import ApproverHarness, ClockHarness, JournalHarness, SchemaHarness, ToolHarness
+from geode.compliance import ApproverHarness, ClockHarness, JournalHarness, SchemaHarness, TokenCounterHarness, ToolHarness
 from geode.domain.approval import Approve, Decision, Question
 from geode.domain.conversation import Conversation
 from geode.domain.loop.inputs import Input
 from geode.domain.loop.recording import Recording
 from geode.domain.loop.state import State
+from geode.domain.tokens import CountTokens
 from geode.entrypoints.compliance.shipped import MemoryConversationsHarness, MemoryJournalHarness, MemoryResultsHarness
 from geode.ports import Tool, ToolSpec
 from geode.ports.results import Origin, Piece
@@ -221,6 +222,13 @@ class TakesAnyName(MemoryResultsHarness):
         self._one = Store(max_bytes=max_bytes, now=now)
 
 
+class CountsWords(TokenCounterHarness):
+    """What has no spaces has no tokens."""
+
+    def counter(self) -> CountTokens:
+        return lambda text: len(text.split())
+
+
 class Undescribed(ToolHarness):
     def tool(self) -> Tool:
         return Tool(ToolSpec("double", "", {"type": "object", "properties": {}}), _safe(), lambda _, __: 2)
@@ -296,6 +304,12 @@ BROKEN_PORTS: Final[Mapping[type[Any], frozenset[str]]] = {
     ),
     PutsOver: frozenset({"what_is_kept_is_never_changed"}),
     TakesAnyName: frozenset({"what_is_no_id_never_reaches_the_place"}),
+    CountsWords: frozenset(
+        {
+            "it_counts_any_text_in_whole_numbers_and_every_time_alike",
+            "more_text_has_more_tokens",
+        }
+    ),
     MixesRuns: frozenset({"runs_at_the_same_time_are_kept_apart"}),
     Undescribed: frozenset({"it_is_described_for_any_provider"}),
     RaisesNothing: frozenset({"a_failure_is_a_failed_result"}),

@@ -36,8 +36,10 @@ class MemoryResults:
         self._max_bytes, self._now = max_bytes, now
         self._kept: dict[str, _Kept] = {}
 
-    def __len__(self) -> int:
-        return len(self._kept)
+    @property
+    def ref_ids(self) -> frozenset[str]:
+        """Of everything that is kept."""
+        return frozenset(self._kept)
 
     async def put(self, ref_id: str, text: str, origin: Origin, expires_at: float | None = None) -> None:
         if checked_ref(ref_id) in self._kept:

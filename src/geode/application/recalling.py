@@ -17,7 +17,7 @@ from geode.domain.offload import RECALL
 from geode.domain.tiers import SafetyTier
 from geode.domain.tokens import CountTokens, longest_head
 from geode.domain.tools import ToolSpec
-from geode.ports.patterns import Pattern, PatternEngine, PatternError, SearchTimeout
+from geode.ports.patterns import CompilePattern, Pattern, PatternTimeout
 from geode.ports.results import Piece
 from geode.ports.tools import Tool, ToolContext, ToolError
 
@@ -29,6 +29,8 @@ PATTERN_CHARACTERS: Final = 1_000
 WINDOW: Final = 1 << 20
 LONGEST_MATCH: Final = 1 << 14
 _AROUND: Final = 100
+# A number as long as any that is told.
+_HUGE: Final = 10**12
 
 SPEC: Final = ToolSpec(
     RECALL,
@@ -57,15 +59,15 @@ SPEC: Final = ToolSpec(
 )
 
 
-def recall_tool(shelf: Shelf, patterns: PatternEngine, tokens: int, count: CountTokens) -> Tool:
+def recall_tool(shelf: Shelf, compiled: CompilePattern, tokens: int, count: CountTokens) -> Tool:
     """The tool for one session. What it gives has at most `tokens`."""
-    return Tool(SPEC, SafetyTier.SAFE, _Recall(shelf, patterns, tokens, count), place="geode")
+    return Tool(SPEC, SafetyTier.SAFE, _Recall(shelf, compiled, tokens, count), place="geode")
 
 
 @dataclass(frozen=True, slots=True)
 class _Recall:
     shelf: Shelf
-    patterns: PatternEngine
+    compiled: CompilePattern
     tokens: int
     count: CountTokens
 
@@ -80,7 +82,7 @@ class _Recall:
         # No token has no character, but one may have many: what is asked for beyond that is not needed.
         piece = await self.shelf.piece(ref_id, offset, min(limit, self.tokens * 8))
         _check_within(offset, piece)
-        room = self.tokens - self.count(_heading(piece.characters, piece.characters, piece.characters))
+        room = self.tokens - self.count(_heading(_HUGE, _HUGE, _HUGE + 1))
         text = longest_head(piece.text, room, self.count)
         return _heading(offset, offset + len(text), piece.characters) + text
 
@@ -92,10 +94,10 @@ class _Recall:
         first = await self.shelf.piece(ref_id, offset, 0)
         _check_within(offset, first)
         try:
-            pattern = await asyncio.to_thread(self.patterns.compile, written)
-        except PatternError as error:
+            pattern = await asyncio.to_thread(self.compiled, written)
+        except ValueError as error:
             raise ToolError(f"the pattern is no regular expression that can be searched with: {error}") from None
-        found = _Found(first.characters, offset, self.tokens - self.count(_told(10**12, 10**12, 10**12)), self.count)
+        found = _Found(first.characters, offset, self.tokens - self.count(_told(_HUGE, _HUGE, _HUGE + 1)), self.count)
         deadline = time.monotonic() + SEARCH_SECONDS
         late = await self._look_through(ref_id, _Search(pattern, limit, deadline), found)
         if late and not found.shown and found.searched == offset:
@@ -129,18 +131,15 @@ class _Search:
     def spans(self, text: str, start: int, end: int, most: int) -> tuple[list[tuple[int, int]], bool]:
         """Where the first matches that begin before `end` are, and whether the time was up before all were found."""
         spans: list[tuple[int, int]] = []
-        while start < end and len(spans) < most:
-            left = self.deadline - time.monotonic()
-            try:
-                span = self.pattern.search(text, start, left) if left > 0 else None
-            except SearchTimeout:
-                return spans, True
-            if left <= 0:
-                return spans, True
-            if span is None or span[0] >= end:
-                break
-            spans.append(span)
-            start = max(span[1], span[0] + 1)
+        try:
+            for span in self.pattern.find(text, seconds=max(self.deadline - time.monotonic(), 0.0), start=start):
+                if span[0] >= end:
+                    break
+                spans.append(span)
+                if len(spans) == most:
+                    break
+        except PatternTimeout:
+            return spans, True
         return spans, False
 
 

@@ -19,7 +19,7 @@ from geode.domain.tokens import CountTokens, estimate_tokens
 from geode.domain.windows import window_of
 from geode.entrypoints.settings import Settings
 from geode.ports.clock import Clock
-from geode.ports.patterns import PatternEngine
+from geode.ports.patterns import CompilePattern, Pattern
 from geode.ports.results import ResultStore
 
 
@@ -34,7 +34,7 @@ class LongResults:
     """What a session needs so that its long results are kept. No `store`: they are cut."""
 
     store: ResultStore | None
-    patterns: PatternEngine
+    compiled: CompilePattern
     count: CountTokens
     clock: Clock
     policy: Policy
@@ -45,7 +45,7 @@ class LongResults:
             return catalog, None
         shelf = Shelf(self.store, self.clock, secrets.token_bytes, self.policy.result_seconds)
         limits = self.policy.result_limits_of.get(RECALL, self.policy.result_limits).within(window_of(model))
-        return catalog.joined(recall_tool(shelf, self.patterns, limits.cut_tokens, self.count)), shelf
+        return catalog.joined(recall_tool(shelf, self.compiled, limits.cut_tokens, self.count)), shelf
 
 
 def long_results(settings: Settings, catalog: Catalog, policy: Policy, around: Surroundings) -> LongResults:
@@ -64,7 +64,9 @@ def long_results(settings: Settings, catalog: Catalog, policy: Policy, around: S
             f'two tools are called "{RECALL}": {place} and the one by which geode has long results read. Rename yours, '
             'or have results cut: Policy(result_limits=ResultLimits(remedy="cut"))',
         )
-    return LongResults((given or _shared()) if keeps else None, _patterns(), around.count_tokens, around.clock, policy)
+    return LongResults(
+        (_shared() if given is None else given) if keeps else None, _compiled, around.count_tokens, around.clock, policy
+    )
 
 
 def counter(settings: Settings) -> CountTokens:
@@ -102,7 +104,7 @@ def _shared() -> ResultStore:
     return _Shared.value
 
 
-def _patterns() -> PatternEngine:
-    from geode.adapters.patterns import Patterns
+def _compiled(pattern: str) -> Pattern:
+    from geode.adapters.patterns import compile_pattern
 
-    return Patterns()
+    return compile_pattern(pattern)

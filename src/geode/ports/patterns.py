@@ -1,32 +1,30 @@
-"""Searching with patterns that a model wrote: whatever they are, it ends."""
+"""Regular expressions that may come from anybody, over text that may come from anybody."""
 
 from __future__ import annotations
 
-from typing import Protocol
-
-from geode.domain.errors import GeodeError
-
-
-class PatternError(GeodeError, ValueError):
-    """The pattern is none that can be searched with; the message says why."""
+from collections.abc import Callable, Iterator
+from typing import Protocol, TypeAlias
 
 
-class SearchTimeout(GeodeError):
-    """The search took longer than it may."""
+class PatternTimeout(Exception):
+    """The search was given up before it was known whether the text matches."""
 
 
 class Pattern(Protocol):
-    """A regular expression. `^` and `$` are the begin and the end of a line.
+    """A pattern that was accepted; it may be used in several threads at once."""
 
-    `search` gives where the first match at or after `start` begins and ends; what stands before `start` is
-    looked at (by `^` or `\\b`) and no part of a match. SearchTimeout after `seconds`. It may be called in
-    any thread.
-    """
+    def search(self, text: str, *, seconds: float) -> bool:
+        """Whether the pattern matches somewhere in `text`. PatternTimeout where `seconds` do not tell."""
+        ...
 
-    def search(self, text: str, start: int, seconds: float) -> tuple[int, int] | None: ...
+    def find(self, text: str, *, seconds: float, start: int = 0) -> Iterator[tuple[int, int]]:
+        """Where the pattern matches in the lines of `text` from `start` on: begin and end, in order.
+
+        `^` and `$` are the ends of a line. The text may be hundreds of megabytes. PatternTimeout once
+        `seconds` have been spent; what was found before it stays found. Other threads go on meanwhile.
+        """
+        ...
 
 
-class PatternEngine(Protocol):
-    """Makes patterns; PatternError for a text that is none, soon and whatever the text is."""
-
-    def compile(self, pattern: str) -> Pattern: ...
+# Raises ValueError that says what is wrong, for a text that is no pattern or one too big to be compiled.
+CompilePattern: TypeAlias = Callable[[str], Pattern]

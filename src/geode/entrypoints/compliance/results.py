@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import time
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 from typing import ClassVar
@@ -15,7 +16,6 @@ from geode.entrypoints.compliance.contract import Contract, made
 from geode.ports.results import ExpiredResult, Origin, ResultStore, ResultStoreError, StoreFull, UnknownResult
 
 ROOM = 4_000_000
-NOW = 1_800_000_000.0
 ORIGIN = Origin("run_1", "read/../log", "../../etc/passwd")
 ONE, TWO = new_ref(bytes(16)), new_ref(b"\xff" * 16)
 
@@ -63,7 +63,8 @@ class ResultStoreContract(Contract):
 
     @pytest.fixture(autouse=True)
     def _one_place(self) -> None:
-        self.time = NOW
+        # Now, since the place may note by its own clock when it was written to.
+        self.time = self.start = time.time()
         self._made: ResultStoreHarness = made(type(self), ResultStoreHarness, ROOM, self._now)
 
     def _now(self) -> float:
@@ -80,7 +81,7 @@ class ResultStoreContract(Contract):
     @pytest.mark.parametrize("name", TEXTS)
     async def test_what_was_put_is_read_by_another_letter_by_letter(self, name: str) -> None:
         text = TEXTS[name]
-        await self.store().put(ONE, text, ORIGIN, NOW + 60)
+        await self.store().put(ONE, text, ORIGIN, self.start + 60)
         piece = await self.store().read(ONE)
         assert (piece.text == text, piece.offset, piece.characters) == (True, 0, len(text))
 
@@ -136,36 +137,36 @@ class ResultStoreContract(Contract):
         assert await self._made.things() == 0
 
     async def test_when_its_time_is_over_it_cannot_be_read(self) -> None:
-        await self.store().put(ONE, "one", ORIGIN, NOW + 60)
-        self.time = NOW + 59
+        await self.store().put(ONE, "one", ORIGIN, self.start + 60)
+        self.time = self.start + 59
         assert (await self.store().read(ONE)).text == "one"
-        self.time = NOW + 60
+        self.time = self.start + 60
         with pytest.raises(ExpiredResult) as caught:
             await self.store().read(ONE)
         assert caught.value.ref_id == ONE
 
     async def test_a_sweep_takes_what_is_over_and_nothing_else(self) -> None:
-        await self.store().put(ONE, "one", ORIGIN, NOW + 60)
-        await self.store().put(TWO, "two", ORIGIN, NOW + 120)
+        await self.store().put(ONE, "one", ORIGIN, self.start + 60)
+        await self.store().put(TWO, "two", ORIGIN, self.start + 120)
         kept = new_ref(b"k" * 16)
         await self.store().put(kept, "for ever", ORIGIN)
         assert await self.store().sweep() == 0
-        self.time = NOW + 100
+        self.time = self.start + 100
         assert await self.store().sweep() == 1
         with pytest.raises(UnknownResult):
             await self.store().read(ONE)
         assert [(await self.store().read(ref)).text for ref in (TWO, kept)] == ["two", "for ever"]
-        self.time = NOW + 1e9
+        self.time = self.start + 1e9
         await self.store().sweep()
         assert (await self.store().read(kept)).text == "for ever"
 
     async def test_the_time_can_be_set_anew(self) -> None:
-        await self.store().put(ONE, "one", ORIGIN, NOW + 60)
+        await self.store().put(ONE, "one", ORIGIN, self.start + 60)
         await self.store().expire(ONE, None)
-        self.time = NOW + 1e6
+        self.time = self.start + 1e6
         assert await self.store().sweep() == 0
         assert (await self.store().read(ONE)).text == "one"
-        await self.store().expire(ONE, NOW)
+        await self.store().expire(ONE, self.start)
         with pytest.raises(ExpiredResult):
             await self.store().read(ONE)
 
@@ -198,7 +199,7 @@ class ResultStoreContract(Contract):
             except UnknownResult:
                 pass
             await self.store().delete((ref,))
-        self.time = NOW + 1e6
+        self.time = self.start + 1e6
         await self.store().sweep()
         assert await self._made.things() == 0
 
