@@ -29,7 +29,9 @@ def shape_of(text: str) -> str:
     if start.startswith("["):
         inside = start[1:].lstrip()
         return f"JSON array of {{{_listed(_keys(start, 2))}}}" if inside.startswith("{") else "JSON array"
-    lines = text.count("\n") + (not text.endswith("\n"))
+    # Piece by piece: whoever shares the interpreter gets a turn in between.
+    breaks = sum(text.count("\n", place, place + _SEEN) for place in range(0, len(text), _SEEN))
+    lines = breaks + (not text.endswith("\n"))
     return f"text, {lines} {'line' if lines == 1 else 'lines'}"
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import re
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, Final
 
@@ -27,6 +27,8 @@ from geode.ports.tools import ToolContext, ToolError
 from tests.unit.application.rig import Recorder, answered, results
 
 REF: Final = "REF"
+# Where the last search has found its last match.
+AT: Final = "AT"
 
 
 def recalls(**arguments: Any) -> Reply:
@@ -37,16 +39,18 @@ class Reader(ScriptedModel):
     """The model."""
 
     async def acomplete(self, request: AdapterCallRequest, emit: Emit) -> Result[AdapterCallResult, CallFailure]:
-        refs = [result.ref_id for result in request.conversation.results() if result.ref_id]
-        ref = refs[-1] if refs else REF
-        return (await super().acomplete(request, emit)).map(lambda reply: _with(reply, ref))
+        results = list(request.conversation.results())
+        refs = [result.ref_id for result in results if result.ref_id]
+        places = [place for result in results for place in re.findall(r"^--- at (\d+)$", result.text, re.MULTILINE)]
+        said = {REF: refs[-1] if refs else REF, AT: int(places[-1]) if places else 0}
+        return (await super().acomplete(request, emit)).map(lambda reply: _with(reply, said))
 
 
-def _with(reply: AdapterCallResult, ref: str) -> AdapterCallResult:
+def _with(reply: AdapterCallResult, known: Mapping[object, Any]) -> AdapterCallResult:
     def said(item: Any) -> Any:
         if not isinstance(item, ToolUseBlock):
             return item
-        return replace(item, input={name: ref if value == REF else value for name, value in item.input.items()})
+        return replace(item, input={name: known.get(value, value) for name, value in item.input.items()})
 
     return replace(reply, items=tuple(said(item) for item in reply.items))
 
