@@ -42,7 +42,7 @@ class Reader(ScriptedModel):
         results = list(request.conversation.results())
         refs = [result.ref_id for result in results if result.ref_id]
         places = [place for result in results for place in re.findall(r"^--- at (\d+)$", result.text, re.MULTILINE)]
-        said = {REF: refs[-1] if refs else REF, AT: int(places[-1]) if places else 0}
+        said: dict[object, Any] = {REF: refs[-1] if refs else REF, AT: int(places[-1]) if places else 0}
         return (await super().acomplete(request, emit)).map(lambda reply: _with(reply, said))
 
 

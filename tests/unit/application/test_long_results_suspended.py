@@ -30,10 +30,8 @@ def send() -> str:
 
 
 def session(*steps: Step, **settings: Any) -> Session:
-    tools = [Tools().log, send]
-    return geode.session(
-        model=Reader(*steps), tools=tools, policy=POLICY, **{"approve": lambda call: geode.Later(), **settings}
-    )
+    given: dict[str, Any] = {"approve": lambda call: geode.Later(), **settings}
+    return geode.session(model=Reader(*steps), tools=[Tools().log, send], policy=POLICY, **given)
 
 
 async def suspended(**settings: Any) -> Suspended:
@@ -77,7 +75,7 @@ async def test_it_does_not_expire_while_it_waits() -> None:
     parked = await suspended(results=store, clock=clock)
     clock.advance(30 * 24 * 3_600)
     assert await store.sweep() == 0
-    settings = {"results": store, "clock": clock, "approve": lambda call: geode.Approve()}
+    settings: dict[str, Any] = {"results": store, "clock": clock, "approve": lambda call: geode.Approve()}
     async with session(recalls(limit=6), says("done"), **settings) as loop:
         assert results(answered(await loop.resume(parked.snapshot, {})))[-1].kind == "ok"
     assert store.ref_ids == frozenset()
@@ -118,7 +116,11 @@ async def test_in_another_process_over_a_folder_and_a_journal(tmp_path: Path) ->
     folder, journal = tmp_path / "results", tmp_path / "journal"
     parked = await suspended(results=folder, journal=FileJournal(journal, fsync="never"))
     assert len(list_of(folder)) == 2
-    settings = {"results": str(folder), "journal": FileJournal(journal, fsync="never"), "approve": lambda call: geode.Approve()}
+    settings: dict[str, Any] = {
+        "results": str(folder),
+        "journal": FileJournal(journal, fsync="never"),
+        "approve": lambda call: geode.Approve(),
+    }
     async with session(recalls(offset=2, limit=6), says("done"), **settings) as loop:
         found = results(answered(await loop.resume_run(parked.run_id)))
     assert found[-1].text.endswith(":\n" + LINES[2:8])
@@ -131,7 +133,7 @@ def list_of(folder: Path) -> list[Path]:
 
 async def test_in_another_process_over_memory_the_model_is_told_that_it_is_gone() -> None:
     parked = await suspended(results=MemoryResults())
-    settings = {"results": MemoryResults(), "approve": lambda call: geode.Approve()}
+    settings: dict[str, Any] = {"results": MemoryResults(), "approve": lambda call: geode.Approve()}
     async with session(recalls(), says("done"), **settings) as loop:
         found = results(answered(await loop.resume(parked.snapshot, {})))[-1]
     assert (found.kind, "is not kept any more: call the tool again" in found.text) == ("failed", True)
@@ -176,7 +178,11 @@ async def test_a_resumed_run_that_was_cut_off_has_what_its_journal_names(tmp_pat
     if not kept:
         for path in list_of(folder):
             path.unlink()
-    settings = {"results": folder, "journal": FileJournal(journal, fsync="never"), "approve": lambda call: geode.Approve()}
+    settings: dict[str, Any] = {
+        "results": folder,
+        "journal": FileJournal(journal, fsync="never"),
+        "approve": lambda call: geode.Approve(),
+    }
     async with session(recalls(), says("done"), **settings) as loop:
         found = results(answered(await loop.resume_run(parked.run_id)))[-1]
     assert found.kind == ("ok" if kept else "failed")

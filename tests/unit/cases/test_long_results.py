@@ -5,6 +5,7 @@ from __future__ import annotations
 import errno
 import os
 import re
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -92,7 +93,7 @@ def _missing(folder: Path) -> ResultStore:
 
 @pytest.mark.parametrize("disk", ["full", "read-only", "missing"])
 async def test_rs_12_a_disk_that_fails_costs_the_middle_of_the_text_and_never_the_result(disk: str, tmp_path: Path) -> None:
-    stores = {
+    stores: dict[str, Callable[[], ResultStore]] = {
         "full": lambda: Failing(OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))),
         "read-only": lambda: Failing(OSError(errno.EROFS, os.strerror(errno.EROFS))),
         "missing": lambda: _missing(tmp_path),
