@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from geode.domain.loop.outcome import Refused as Refused
     from geode.domain.loop.outcome import Stopped as Stopped
     from geode.domain.loop.outcome import Suspended as Suspended
+    from geode.domain.offload import ResultLimits as ResultLimits
     from geode.domain.policy import Policy as Policy
     from geode.domain.reply import Usage as Usage
     from geode.domain.routing import Provider as Provider
@@ -66,6 +67,7 @@ __all__ = [
     "Policy",
     "Provider",
     "Refused",
+    "ResultLimits",
     "Runtime",
     "SafetyTier",
     "Stopped",
@@ -92,6 +94,7 @@ _HOME: Final = {
     "geode.domain.conversation": ("Conversation",),
     "geode.domain.errors": ("Misuse",),
     "geode.domain.loop.outcome": ("Answered", "Exhausted", "Failed", "Outcome", "Refused", "Stopped", "Suspended"),
+    "geode.domain.offload": ("ResultLimits",),
     "geode.domain.policy": ("Policy",),
     "geode.domain.reply": ("Usage",),
     "geode.domain.routing": ("Provider", "WireName"),
