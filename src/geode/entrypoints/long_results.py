@@ -55,7 +55,7 @@ def long_results(settings: Settings, catalog: Catalog, policy: Policy, around: S
             close = closest(name, catalog.tools)
             hint = f"; did you mean {close[0]}?" if close else ""
             raise Misuse("result-limits", f'Policy.result_limits_of names "{name}", this session has no such tool{hint}')
-    given = _store(settings.get("results"))
+    given = _store(settings)
     keeps = any(limits_of(policy, name).remedy == "offload" for name in catalog.tools)
     if keeps and RECALL in catalog.tools:
         place = catalog.tools[RECALL].place or "a Tool made without a place"
@@ -84,8 +84,14 @@ def limits_of(policy: Policy, tool: str) -> ResultLimits:
     return policy.result_limits_of.get(tool, policy.result_limits)
 
 
-def _store(given: object) -> ResultStore | None:
+def _store(settings: Settings) -> ResultStore | None:
+    """The store that is named; where only a folder for runs is, a folder in it, so that whoever resumes one finds it."""
+    given: object = settings.get("results")
     if given is None or given == "":
+        journal: object = settings.get("journal")
+        folder: object = getattr(journal, "folder", journal) or None
+        given = Path(folder) / "results" if isinstance(folder, str | Path) else None
+    if given is None:
         return None
     if isinstance(given, str | Path):
         from geode.adapters.results_file import FileResults

@@ -41,7 +41,8 @@ class Settings(TypedDict, total=False):
     `observe`: one observer of events or several. `policy`: every limit. `system`: the system text.
     `deps`: what `ToolContext.deps` is. `effort` and `temperature`: sent as given, or refused.
     `thinking`: "adaptive", or a budget in tokens, for models whose wire has that setting; not in the wrap-up.
-    `results`: a folder for results that are too long to show, or an adapter of that port; memory, by default.
+    `results`: a folder for results that are too long to show, or an adapter of that port; by default `results` in
+    the journal's folder, and memory where that is no folder either.
     `count_tokens`: a function that counts the tokens of a text; else 4 ASCII characters are one.
     `http`: a client of yours, used and never closed. `journal`: a folder that keeps each run as it
     happens, for `resume_run`, or an adapter of that port. `clock`, `validator`: other adapters of these

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -186,3 +187,14 @@ async def test_a_resumed_run_that_was_cut_off_has_what_its_journal_names(tmp_pat
     async with session(recalls(), says("done"), **settings) as loop:
         found = results(answered(await loop.resume_run(parked.run_id)))[-1]
     assert found.kind == ("ok" if kept else "failed")
+
+
+@pytest.mark.parametrize("journal", [Path, FileJournal])
+async def test_where_runs_are_kept_in_a_folder_their_results_are_too(journal: Callable[[Path], Any], tmp_path: Path) -> None:
+    parked = await suspended(journal=journal(tmp_path / "runs"))
+    assert len(list_of(tmp_path / "runs" / "results")) == 2
+    settings: dict[str, Any] = {"journal": str(tmp_path / "runs"), "approve": lambda call: geode.Approve()}
+    async with session(recalls(limit=6), says("done"), **settings) as loop:
+        found = results(answered(await loop.resume_run(parked.run_id)))
+    assert found[-1].text.endswith(":\n" + LINES[:6])
+    assert list_of(tmp_path / "runs" / "results") == []

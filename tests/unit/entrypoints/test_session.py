@@ -392,6 +392,7 @@ NAMES = {
     *("Approve", "Deny", "Later"),
     *("Hooks", "Veto"),
     *("Image", "ImageUrl", "Document", "DocumentUrl"),
+    "ResultLimits",  # a value of Policy that a sample writes
     *("Outcome", "Answered", "Refused", "Exhausted", "Failed", "Stopped", "Suspended"),
     "Misuse",
     "Usage",  # what an adapter's author needs beside ToolUseBlock
