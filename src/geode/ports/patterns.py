@@ -13,6 +13,10 @@ class PatternTimeout(Exception):
 class Pattern(Protocol):
     """A pattern that was accepted; it may be used in several threads at once."""
 
+    def is_quick(self, text: str) -> bool:
+        """Whether a search of `text` takes so little time that no time need be taken: to look at the clock takes longer."""
+        ...
+
     def search(self, text: str, *, seconds: float) -> bool:
         """Whether the pattern matches somewhere in `text`. PatternTimeout where `seconds` do not tell."""
         ...
