@@ -89,6 +89,32 @@ def test_the_longest_ends_of_a_text_that_fit(text: str) -> None:
         assert text.endswith(longest_tail(text, limit))
 
 
+def test_a_text_of_which_little_is_one_token_is_counted_as_a_whole() -> None:
+    """In pieces it would be a token more."""
+    text = "éé" + "a" * 65_536
+    assert estimate_tokens(text) == 2 + 16_384
+    assert not exceeds(text, 16_386)
+    assert exceeds(text, 16_385)
+
+
+def test_a_text_of_which_much_is_one_token_is_counted_in_pieces() -> None:
+    ten_pieces = " " * 655_360
+    assert not exceeds(ten_pieces, 10, lambda text: 1)
+    assert exceeds(ten_pieces, 9, lambda text: 1)
+
+
+@pytest.mark.parametrize("limit", [1, 2, 10, 49, 50, 51])
+def test_short_ends_are_the_longest_to_the_letter(limit: int) -> None:
+    text = "abcde" * 10
+    assert longest_head(text, limit, letters) == text[:limit]
+    assert longest_tail(text, limit, letters) == text[-limit:]
+
+
+def test_where_one_letter_is_too_much_none_is_left() -> None:
+    assert longest_head("abc", 1, lambda text: 2 * len(text)) == ""
+    assert longest_tail("abc", 1, lambda text: 2 * len(text)) == ""
+
+
 def test_where_nothing_fits_nothing_is_left() -> None:
     assert [longest_head("abc", 0), longest_tail("abc", -1), longest_head("", 5)] == ["", "", ""]
 
@@ -144,6 +170,10 @@ def test_policies_that_are_none(wrong: dict[str, Any]) -> None:
         Policy(**wrong)
 
 
+def test_a_whole_window_may_be_the_limit() -> None:
+    assert ResultLimits(share_of_window=1).within(1_000).cut_tokens == 1_000
+
+
 # ---- what is done --------------------------------------------------------------------------------
 
 
@@ -168,6 +198,13 @@ def test_the_flag_of_an_error_counts() -> None:
 
 def test_what_is_to_be_kept_whole_is() -> None:
     assert remedy_for(result("a", "ok", "abcd" * 99_999), ResultLimits(remedy="keep")) == "keep"
+
+
+@pytest.mark.parametrize(("remedy", "done"), [("offload", "offload"), ("cut", "cut")])
+def test_the_counter_that_is_given_decides(remedy: Any, done: str) -> None:
+    limits = ResultLimits(remedy=remedy, offload_tokens=200, cut_tokens=200)
+    assert remedy_for(result("a", "ok", "x" * 201), limits, letters) == done
+    assert remedy_for(result("a", "ok", "x" * 201), limits) == "keep"
 
 
 def test_pictures_are_not_text() -> None:
@@ -224,6 +261,31 @@ def test_a_counter_that_finds_more_in_the_whole_than_in_its_parts_is_believed() 
     assert shown.endswith("x")
 
 
+def test_a_counter_that_finds_one_more_in_the_whole_is_believed_too() -> None:
+    def count(text: str) -> int:
+        return len(text) + (text.count("[…") and len(text) > 100)
+
+    assert 280 < count(cut_text("x" * 10_000, 300, count)) <= 300
+
+
+def test_the_counter_that_is_given_cuts() -> None:
+    assert 190 < len(cut_text("x" * 300, 200, letters)) <= 200
+    shown = cut(ToolResult("a", "failed", (Text("x" * 999),), ref_id=REF), ResultLimits(cut_tokens=200), letters)
+    assert 190 < len(shown.flagged_text) <= 200
+    assert shown.ref_id == "", "what was cut is kept nowhere"
+
+
+def test_a_counter_that_makes_no_sense_never_has_anything_shown_twice() -> None:
+    text = "".join(map(chr, range(0x4E00, 0x4E00 + 160)))
+    shown = cut_text(text, 500, lambda one: 1_000 if one == text else 0)
+    head, _, rest = shown.partition("\n[… ")
+    said, _, tail = rest.partition(" of 160 characters are left out here …]\n")
+    assert len(head) > 150
+    assert text.startswith(head)
+    assert text.endswith(tail)
+    assert int(said) == 160 - len(head) - len(tail) >= 0
+
+
 def test_where_there_is_room_for_nothing_else_it_still_says_so() -> None:
     assert cut_text("x" * 9_999, 20, letters) == "[… 9999 of 9999 characters are left out here …]"
 
@@ -258,6 +320,29 @@ def test_a_summary_has_four_hundred_characters_at_most(text: str) -> None:
     assert len(summary(text)) <= 400
 
 
+def test_the_flag_and_the_counter_count_for_a_summary_too() -> None:
+    shown = offloaded(result("a", "outcome_unknown", "x" * 9_999), REF, ResultLimits(offload_tokens=300), letters)
+    assert shown is not None
+    assert 290 < len(shown.flagged_text) <= 300
+
+
+def test_many_long_keys_leave_room_for_the_text() -> None:
+    text = "{" + ",".join(f'"{number:02}{"k" * 38}":1' for number in range(12)) + "}" + " " * 400
+    shape, _, rest = summary(text).partition("\n")
+    assert len(shape) == 200
+    assert shape.startswith("JSON object: 00kkk")
+    assert shape.endswith("k…")
+    assert rest.startswith('{"00kkk')
+    assert len(summary(text)) == 400
+
+
+def test_a_summary_shows_all_of_what_there_is_room_for() -> None:
+    """400 characters without the first line, its end, and the sign for what is missing."""
+    whole = "x" * (400 - len("text, 1 line") - len("\n") - len("\n…\n"))
+    assert summary(whole) == f"text, 1 line\n{whole}"
+    assert "…" in summary(whole + "x")
+
+
 def test_a_short_text_is_its_own_summary() -> None:
     assert summary("one\ntwo") == "text, 2 lines\none\ntwo"
 
@@ -284,6 +369,11 @@ def test_a_summary_is_shortened_to_the_limit_and_given_up_where_that_is_not_enou
         ('{"a\\"b":"\\\\","c":"}"}', 'JSON object: a\\"b, c'),
         ('[{"id":1,"tags":[]},{"other":2}]', "JSON array of {id, tags[]}"),
         ("[1,2,3]", "JSON array"),
+        ('[ \n{"a":1}]', "JSON array of {a}"),
+        ('{"a":{"b":{"c":1},"e":2},"d":3}', "JSON object: a{}, d"),
+        ('{"' + "k" * 40 + '":1}', "JSON object: " + "k" * 40),
+        ("\nabc", "text, 2 lines"),
+        ("a\n" * 200_000, "text, 200000 lines"),
         ("[]", "JSON array"),
         ("{}", "JSON object"),
         ('{"a":1,"a":2}', "JSON object: a"),
