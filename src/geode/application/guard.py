@@ -25,9 +25,15 @@ class ResultGuard:
     ) -> None:
         self._policy, self._window, self._count = policy, window, count
         self._shelf, self._announcer = shelf, announcer
+        self._limits: dict[str, ResultLimits] = {}
 
     def limits_of(self, tool: str) -> ResultLimits:
         """The limits of a tool's results, fitted to the window. What is recalled is never stored again."""
+        if tool not in self._limits:
+            self._limits[tool] = self._fitted(tool)
+        return self._limits[tool]
+
+    def _fitted(self, tool: str) -> ResultLimits:
         limits = self._policy.result_limits_of.get(tool, self._policy.result_limits).within(self._window)
         stays = limits.remedy != "offload" or (self._shelf is not None and tool != RECALL)
         return limits if stays else replace(limits, remedy="cut")
