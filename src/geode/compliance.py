@@ -13,6 +13,7 @@ from geode.entrypoints.compliance.facts import FactsContract
 from geode.entrypoints.compliance.faults import FaultContract
 from geode.entrypoints.compliance.harness import ModelHarness, SendingHarness
 from geode.entrypoints.compliance.http_harness import HttpHarness
+from geode.entrypoints.compliance.images import ImageResizerContract, ImageResizerHarness
 from geode.entrypoints.compliance.journal import JournalContract, JournalHarness, JournalStoreContract, JournalStoreHarness
 from geode.entrypoints.compliance.prompt import PromptContract
 from geode.entrypoints.compliance.replay import ReplayContract
@@ -37,6 +38,8 @@ __all__ = [
     "FactsContract",
     "FaultContract",
     "HttpHarness",
+    "ImageResizerContract",
+    "ImageResizerHarness",
     "JournalContract",
     "JournalHarness",
     "JournalStoreContract",

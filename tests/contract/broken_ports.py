@@ -13,8 +13,17 @@ from geode.adapters.conversations_memory import MemoryConversations
 from geode.adapters.journal_memory import MemoryJournal
 from geode.adapters.results_memory import MemoryResults
 from geode.adapters.schema_jsonschema import JsonschemaValidator
-from geode.compliance import ApproverHarness, ClockHarness, JournalHarness, SchemaHarness, TokenCounterHarness, ToolHarness
+from geode.compliance import (
+    ApproverHarness,
+    ClockHarness,
+    ImageResizerHarness,
+    JournalHarness,
+    SchemaHarness,
+    TokenCounterHarness,
+    ToolHarness,
+)
 from geode.domain.approval import Approve, Decision, Question
+from geode.domain.content import Image
 from geode.domain.conversation import Conversation
 from geode.domain.loop.inputs import Input
 from geode.domain.loop.recording import Recording
@@ -254,6 +263,15 @@ def _safe() -> Any:
 
 
 # Each harness with the tests that have to notice, without the `test_` before their names.
+class ResizesNothing(ImageResizerHarness):
+    def resizer(self) -> Any:
+        class Resizer:
+            def fitted(self, image: Image, *, max_bytes: int, max_side: int) -> Image:
+                return image
+
+        return Resizer()
+
+
 BROKEN_PORTS: Final[Mapping[type[Any], frozenset[str]]] = {
     AnswersEverything: frozenset(
         {
@@ -308,6 +326,16 @@ BROKEN_PORTS: Final[Mapping[type[Any], frozenset[str]]] = {
         {
             "it_counts_any_text_in_whole_numbers_and_every_time_alike",
             "more_text_has_more_tokens",
+        }
+    ),
+    ResizesNothing: frozenset(
+        {
+            "sides_come_within_the_limit_in_their_proportions",
+            "bytes_come_within_the_limit",
+            "what_moves_stands_still",
+            "broken_bytes_are_a_value_error",
+            "a_bomb_is_not_opened",
+            "what_cannot_be_that_small_is_a_value_error",
         }
     ),
     MixesRuns: frozenset({"runs_at_the_same_time_are_kept_apart"}),

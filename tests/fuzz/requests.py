@@ -29,6 +29,7 @@ from geode.domain.content import (
     ToolUseBlock,
 )
 from geode.domain.conversation import Conversation
+from geode.domain.pictures import ImageType
 from geode.domain.request import AdapterCallRequest, Capabilities, Limits
 from geode.domain.thinking import AdaptiveThinking, Thinking, ThinkingBudget
 from geode.domain.tools import ToolSpec
@@ -106,10 +107,17 @@ _names: Final = st.one_of(
 # ---- contents --------------------------------------------------------------------------------------
 
 _bytes: Final = st.binary(max_size=24)
+_MAGIC: Final[tuple[tuple[ImageType, bytes], ...]] = (
+    ("image/png", b"\x89PNG\r\n\x1a\n"),
+    ("image/jpeg", b"\xff\xd8\xff"),
+    ("image/gif", b"GIF89a"),
+    ("image/webp", b"RIFF\x10\0\0\0WEBP"),
+)
 _media: Final[st.SearchStrategy[Media]] = st.one_of(
-    st.builds(Image, st.sampled_from(("image/png", "image/jpeg", "image/gif", "image/webp")), _bytes),
+    st.builds(lambda magic, data: Image(magic[0], magic[1] + data), st.sampled_from(_MAGIC), _bytes),
     st.sampled_from(("https://example.org/a.png", "http://example.org/ü \ud83d")).map(ImageUrl),
-    st.builds(Document, st.sampled_from(("application/pdf", "text/plain")), _bytes, texts),
+    st.builds(lambda data, name: Document("application/pdf", b"%PDF-1.7" + data, name), _bytes, texts),
+    st.builds(lambda data, name: Document("text/plain", data, name), st.binary(min_size=1, max_size=24), texts),
     st.builds(DocumentUrl, st.sampled_from(("https://example.org/a.pdf", "http://example.org/")), texts),
 )
 _parts: Final[st.SearchStrategy[Part]] = st.one_of(texts.map(Text), texts.map(Text), _media)

@@ -106,6 +106,14 @@ PLAYED: dict[str, tuple[Script, str]] = {
         (calls(("count_lines", {"ref_id": "the last one"})), says("I cannot tell.")),
         "failed | 'the last one' is no ref_id: use one that a result of this conversation has told, as it is\n",
     ),
+    "results: Tools that yield": (
+        (calls(("read_log", {"name": "web.log"})), says("Two lines.")),
+        'failed\nweb.log was cut off\nWhat it gave before (2 items):\n["started","listening"]\n',
+    ),
+    "results: Types of your own": (
+        (calls(("prices", {})), says("Two.")),
+        """['["1.50 EUR","0.99 USD"]']\n""",
+    ),
     "wire: Move a request to another wire": ((), "turn 1: interrupted (c1)\n"),
 }
 

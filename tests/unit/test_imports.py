@@ -39,6 +39,7 @@ DOMAIN_MAY_IMPORT = frozenset(
     }
 )
 LOADED_ONLY_WHEN_USED = (
+    "PIL",
     "anthropic",
     "dependency_injector",
     "httpx",

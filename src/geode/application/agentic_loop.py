@@ -9,10 +9,11 @@ from typing import Any, TypeAlias
 
 from geode.application.announcer import Announcer
 from geode.application.catalog import Catalog
+from geode.application.contents import Contents
 from geode.application.guard import ResultGuard
 from geode.application.hooking import Hooking
 from geode.application.model_call import Asking, ModelCall
-from geode.application.prompts import Prompt, check_conversation, items_of
+from geode.application.prompts import Prompt, check_conversation, items_of, with_fitting_prompt
 from geode.application.reconciling import reconciled
 from geode.application.run import Run
 from geode.application.shelf import Shelf
@@ -32,6 +33,7 @@ from geode.domain.loop.step import begin, step
 from geode.domain.loop.storing import refs_of
 from geode.domain.policy import Policy
 from geode.domain.request import forced_choice
+from geode.domain.results import PLAIN, Rendering
 from geode.domain.tokens import CountTokens, estimate_tokens
 from geode.domain.turns import UserTurn
 from geode.domain.windows import window_of
@@ -40,6 +42,7 @@ from geode.ports.approval import Approver
 from geode.ports.clock import Clock
 from geode.ports.events import Event, Observer
 from geode.ports.hooks import Hooks
+from geode.ports.images import ImageResizer
 from geode.ports.journal import Journal, JournalError, JournalStore
 from geode.ports.tools import NothingStored
 
@@ -57,6 +60,8 @@ class Surroundings:
     observers: tuple[Observer, ...] = ()
     deps: Any = None
     hooks: tuple[Hooks, ...] = ()
+    rendering: Rendering = PLAIN
+    resizer: ImageResizer | None = None
     count_tokens: CountTokens = estimate_tokens
 
 
@@ -203,9 +208,14 @@ class AgenticLoop:
         around, hooking = self._around, self._hooking(telling, stored.terms.policy)
         review = hooking.after_result if hooking.after_results else None
         try:
-            guard = self._guard(telling, stored.terms.policy)
             return await reconciled(
-                stored, catalog=self._catalog, deps=around.deps, clock=around.clock, review=review, guard=guard
+                stored,
+                catalog=self._catalog,
+                deps=around.deps,
+                clock=around.clock,
+                review=review,
+                contents=self._contents(stored.terms.policy),
+                guard=self._guard(telling, stored.terms.policy),
             )
         except BaseException:
             telling.close()
@@ -235,6 +245,10 @@ class AgenticLoop:
                 state = step(state, decided(self._catalog, call, answers, now))
         return state
 
+    def _contents(self, policy: Policy) -> Contents:
+        limits = self._asking.adapter.capabilities.pictures
+        return Contents.of(policy, self._around.rendering, limits, self._around.resizer)
+
     def _check_idle(self) -> None:
         if self._active is not None:
             raise Misuse(
@@ -260,6 +274,9 @@ class AgenticLoop:
         self._check_idle()
         around, policy = self._around, state.terms.policy
         hooking, guard = self._hooking(announcer, policy), self._guard(announcer, policy)
+        contents = self._contents(policy)
+        if stored is None:
+            state = await with_fitting_prompt(state, contents, announcer)
         stage = StagePerformer(
             catalog=self._catalog,
             policy=policy,
@@ -268,6 +285,7 @@ class AgenticLoop:
             announcer=announcer,
             approver=around.approver,
             hooking=hooking,
+            contents=contents,
             guard=guard,
             results=self._shelf or NothingStored(),
         )

@@ -3,11 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import TypeAlias, cast
 
+from geode.application.announcer import Announcer
+from geode.application.contents import Contents
+from geode.application.threads import DaemonThreads
 from geode.domain.content import MEDIA, Part, Text
 from geode.domain.conversation import Conversation
 from geode.domain.errors import Misuse
+from geode.domain.loop.state import State
+from geode.domain.turns import UserTurn
 
 Prompt: TypeAlias = str | Part | Sequence[str | Part]
 
@@ -36,3 +42,21 @@ def _item(part: object) -> Part:
     if isinstance(part, (Text, *MEDIA)):
         return part
     raise Misuse("prompt-type", f"a prompt is text, an Image, a Document or a list of them, got {type(part).__name__}")
+
+
+async def with_fitting_prompt(state: State, contents: Contents, announcer: Announcer) -> State:
+    """A run that was begun, the pictures of its prompt such as the provider takes.
+
+    Where one cannot be made so, all stay as they are: the request is refused with the reason, for a prompt says
+    what it says or nothing.
+    """
+    *before, turn = state.closed.turns
+    if not isinstance(turn, UserTurn) or not contents.oversize(turn.items):
+        return state
+    fitted = await DaemonThreads(1).run(lambda: contents.fitted(turn.items))
+    if fitted.left_out:
+        return state
+    for text in fitted.resized:
+        await announcer.notice("image_resized", f"prompt: {text}")
+    closed = Conversation((*before, replace(turn, items=fitted.content)), state.closed.repairs)
+    return replace(state, closed=closed)

@@ -10,6 +10,7 @@ from typing import Any
 
 from geode.application.announcer import Announcer
 from geode.application.catalog import Catalog
+from geode.application.contents import Contents
 from geode.application.finishing import Review
 from geode.application.guard import ResultGuard
 from geode.application.processor import GRACE_SECONDS, ToolCallProcessor
@@ -22,7 +23,14 @@ from geode.ports.tools import Invoke, NotRun, Tool, ToolContext
 
 
 async def reconciled(
-    state: State, *, catalog: Catalog, deps: Any, clock: Clock, review: Review | None, guard: ResultGuard | None = None
+    state: State,
+    *,
+    catalog: Catalog,
+    deps: Any,
+    clock: Clock,
+    review: Review | None,
+    contents: Contents | None = None,
+    guard: ResultGuard | None = None,
 ) -> dict[str, ToolResult | None]:
     """What the reconcilers found of the calls in doubt, by call id; None for one that did not run.
 
@@ -58,6 +66,7 @@ async def reconciled(
         finished=finished,
         review=reviewed,
         guard=guard,
+        contents=contents,
     )
     for index, id in enumerate(wanted):
         processor.start(Execution(as_decided(state.round.call(id), state.round), index), None)
@@ -74,7 +83,7 @@ def _asking(tool: Tool, not_run: set[str]) -> Tool:
     """`tool` with its reconciler in the place of its handler."""
     if tool.reconcile is None:
         return tool
-    blocking = not inspect.iscoroutinefunction(tool.reconcile)
+    blocking = not (inspect.iscoroutinefunction(tool.reconcile) or inspect.isasyncgenfunction(tool.reconcile))
     return replace(tool, invoke=_Reconciler(tool.reconcile, not_run), blocking=blocking)
 
 

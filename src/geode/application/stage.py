@@ -10,6 +10,7 @@ from typing import Any, Final, TypeAlias, cast
 from geode.application.admission import Admission
 from geode.application.announcer import Announcer
 from geode.application.catalog import Catalog
+from geode.application.contents import Contents
 from geode.application.foreign import explained, handed_question, text_of, warn
 from geode.application.guard import ResultGuard
 from geode.application.hooking import Hooking
@@ -54,6 +55,7 @@ class StagePerformer:
         hooking: Hooking,
         guard: ResultGuard | None = None,
         results: StoredResults = NothingStored(),
+        contents: Contents | None = None,
     ) -> None:
         self._catalog, self._clock, self._announcer, self._approver = catalog, clock, announcer, approver
         self._inputs: deque[Input] = deque()
@@ -68,6 +70,7 @@ class StagePerformer:
             review=hooking.after_result if hooking.after_results else None,
             guard=guard,
             results=results,
+            contents=contents,
         )
         self._admission = Admission(hooking, clock, announcer, self._came, self._news.set)
         self._ending: list[asyncio.Task[Any]] = []

@@ -7,12 +7,12 @@ import re
 from base64 import b64encode
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from typing import Any, Final, Literal, TypeAlias, get_args
+from typing import Any, Final, Literal, NoReturn, TypeAlias, get_args
 
 from geode.domain.errors import Misuse
 from geode.domain.json_value import clean_text
+from geode.domain.pictures import ImageType, image_type
 
-ImageType: TypeAlias = Literal["image/png", "image/jpeg", "image/gif", "image/webp"]
 DocumentType: TypeAlias = Literal["application/pdf", "text/plain"]
 
 
@@ -28,13 +28,15 @@ class Text:
 
 @dataclass(frozen=True, slots=True)
 class Image:
-    """A picture as bytes. Misuse for another media type; that the bytes are of that type is for whoever made it to know."""
+    """A picture as bytes. Misuse for another media type, and for bytes that do not begin like one of that type."""
 
     media_type: ImageType
     data: bytes
 
     def __post_init__(self) -> None:
         _check_media("Image", self.media_type, get_args(ImageType), self.data)
+        if (found := image_type(self.data)) != self.media_type:
+            _refuse_bytes("Image", self.media_type, self.data, found)
 
     @property
     def base64(self) -> str:
@@ -59,7 +61,10 @@ class ImageUrl:
 
 @dataclass(frozen=True, slots=True)
 class Document:
-    """A PDF or a plain text (as UTF-8) as bytes, with the name that the model is told. Misuse for another media type."""
+    """A PDF or a plain text (as UTF-8) as bytes, with the name that the model is told.
+
+    Misuse for another media type, for no bytes, and for a PDF that is none.
+    """
 
     media_type: DocumentType
     data: bytes
@@ -67,7 +72,13 @@ class Document:
 
     def __post_init__(self) -> None:
         _check_media("Document", self.media_type, get_args(DocumentType), self.data)
+        if not self.data or (self.media_type == "application/pdf" and _PDF_MAGIC not in self.data[:_PDF_HEAD]):
+            _refuse_bytes("Document", self.media_type, self.data, image_type(self.data))
         object.__setattr__(self, "name", clean_text(self.name))
+
+    @property
+    def is_text(self) -> bool:
+        return self.media_type == "text/plain"
 
     @property
     def text(self) -> str:
@@ -86,7 +97,12 @@ class Document:
     @property
     def file_name(self) -> str:
         """`name`, or one that fits the media type: there are wires that want one."""
-        return self.name or _FILE_NAMES[self.media_type]
+        return self.name or nameless(self.media_type)
+
+    @property
+    def told(self) -> str:
+        """What stands for a plain text where a provider takes texts and no documents: its name, then what it says."""
+        return f"{self.name}:\n{self.text}" if self.name else self.text
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,6 +119,15 @@ class DocumentUrl:
 
 
 _FILE_NAMES: Final[Mapping[str, str]] = {"application/pdf": "document.pdf", "text/plain": "document.txt"}
+_PDF_MAGIC: Final = b"%PDF-"
+# Readers take a PDF whose header stands anywhere in its first kilobyte.
+_PDF_HEAD: Final = 1024 + len(_PDF_MAGIC)
+
+
+def nameless(media_type: str) -> str:
+    """The name of a document that has none."""
+    return _FILE_NAMES[media_type]
+
 
 Media: TypeAlias = Image | ImageUrl | Document | DocumentUrl
 Part: TypeAlias = Text | Media
@@ -141,6 +166,11 @@ def _check_media(what: str, given: object, known: tuple[str, ...], data: object)
         raise Misuse("media-type", f"{what} has the media type {given!r:.80}; it takes {', '.join(known)}")
     if not isinstance(data, bytes):
         raise Misuse("media-data", f"{what} takes its data as bytes, got {type(data).__name__}")
+
+
+def _refuse_bytes(what: str, media_type: str, data: bytes, found: str | None) -> NoReturn:
+    are = "there are none" if not data else f"they are {found}" if found else f"they begin with {data[:8].hex(' ')}"
+    raise Misuse("media-bytes", f"{what}({media_type!r}, …) holds bytes of that type, and {are}; read them from the file anew")
 
 
 def _check_url(what: str, url: object, otherwise: str) -> None:

@@ -30,6 +30,8 @@ MISUSE_IDS: Final[Mapping[str, str]] = {
     "journal-type": "`journal=` takes a folder, or an object with the methods of `geode.ports.Journal`.",
     "key-form": "A key has white space, a line end or letters beyond ASCII in it, which no key has.",
     "max-sessions": "`max_sessions` counts the sessions that a Runtime lends at once: a whole number of 1 or more.",
+    "media-bytes": "The bytes of an `Image` or a `Document` are empty or of another type than it says; they may have been cut "
+    "or encoded on their way.",
     "media-data": "An `Image` and a `Document` hold bytes; for an address there are `ImageUrl` and `DocumentUrl`.",
     "media-type": "An `Image` is png, jpeg, gif or webp, a `Document` is a PDF or plain text.",
     "media-url": "`ImageUrl` and `DocumentUrl` take an http or https address.",
@@ -58,6 +60,8 @@ MISUSE_IDS: Final[Mapping[str, str]] = {
     "result-span": "A part of a stored result begins at a character of 0 or more, and has 0 or more of them.",
     "results-type": "`results=` takes a folder, or an object with the methods of `geode.ports.ResultStore`.",
     "result-limits": "`Policy(result_limits_of=…)` names a tool that the session does not have.",
+    "renderers-type": "`renderers=` takes functions of one value by the class that they are for.",
+    "resizer-type": "`resizer=` takes an object with the method of `geode.ports.ImageResizer`.",
     "run-id": "A run's id is a name for a file: letters, digits, `_` and `-`.",
     "runs-which": "`geode runs` was given the beginning of an id that no run has, or that several have.",
     "runtime-closed": "A `Runtime` lends sessions only inside its `async with`.",

@@ -11,11 +11,11 @@ from returns.result import Failure, Result, Success
 
 from geode.domain.binding import without_unbound
 from geode.domain.choice import Auto, Named, NoTools, Required, choice_word
-from geode.domain.content import Opaque, Owner, Part, Text, media_kind, media_word
-from geode.domain.conversation import Conversation
+from geode.domain.content import Image, Opaque, Owner, Text
 from geode.domain.models import ModelRow, row_of
 from geode.domain.reply import ReplyItem
 from geode.domain.request import AdapterCallRequest, Capabilities, not_there
+from geode.domain.sent_media import carried, named, shown, with_words
 from geode.domain.sent_tools import tools_problem
 from geode.domain.thinking import ThinkingBudget, thinking_kind
 from geode.domain.turns import AssistantTurn, ToolResultsTurn, Turn, UserTurn, visible
@@ -55,7 +55,8 @@ def negotiate(adapter: str, request: AdapterCallRequest, able: Capabilities) -> 
     """The request as it may leave for `adapter`, or why it must not.
 
     A choice is kept only where tools are sent; a text-only adapter gets no tools, and what it cannot carry
-    is refused, never weakened. Only what a tool gave may be replaced by words: a run does not end for it.
+    is refused, never weakened. Only what a tool gave may be replaced by words, and pictures of long ago where there
+    are too many: a run does not end for them.
     """
     target = _Target(Owner(adapter, request.model), able, row_of(request.model, able.models))
     problem = next(_problems(request, target), None)
@@ -195,42 +196,12 @@ def _goes_out(turn: AssistantTurn, owner: Owner) -> Iterator[ReplyItem]:
 def _of_turns(request: AdapterCallRequest, target: _Target) -> Iterator[str]:
     if not any(_says(turn, target.owner) for turn in request.turns):
         yield "the conversation says nothing that could be answered; give it a user's turn with text"
-    for place, part in _shown(request.conversation).by_users:
-        if not _carried(part, target.able):
-            yield f"model {request.model} cannot be sent {_named(part)} (user turn {place}) on this wire"
-
-
-@dataclass(frozen=True, slots=True)
-class _Shown:
-    """The media of a conversation, looked for once: `seen` turns are done, and what grows from it goes on there."""
-
-    seen: int = 0
-    by_users: tuple[tuple[int, Part], ...] = ()
-    in_results: tuple[Part, ...] = ()
-
-
-def _shown(conversation: Conversation) -> _Shown:
-    known: _Shown = conversation.memo.get("media", _Shown())
-    turns = conversation.turns
-    if known.seen == len(turns):
-        return known
-    new = list(enumerate(turns[known.seen :], known.seen))
-    users = ((place, part) for place, turn in new if isinstance(turn, UserTurn) for part in turn.items)
-    results = (one for _, turn in new if isinstance(turn, ToolResultsTurn) for one in turn.results)
-    found = conversation.memo["media"] = _Shown(
-        len(turns),
-        (*known.by_users, *((place, part) for place, part in users if not isinstance(part, Text))),
-        (*known.in_results, *(part for one in results for part in one.media)),
-    )
-    return found
-
-
-def _carried(part: Part, able: Capabilities) -> bool:
-    return isinstance(part, Text) or media_kind(part) in able.media
-
-
-def _named(part: Part) -> str:
-    return "text" if isinstance(part, Text) else media_word(part)
+    for place, part in shown(request.conversation).by_users:
+        if not carried(part, target.able):
+            yield f"model {request.model} cannot be sent {named(part)} (user turn {place}) on this wire"
+        elif isinstance(part, Image) and (problem := target.able.pictures.problem(part.data)):
+            way_out = 'make it smaller, or have geode do it: pip install "geode[images]"'
+            yield f"model {request.model} cannot be sent {named(part)} (user turn {place}): {problem}; {way_out}"
 
 
 # ---- what goes out otherwise -------------------------------------------------------------------
@@ -246,24 +217,13 @@ def _without_tools(request: AdapterCallRequest, target: _Target) -> _Adjusted:
 
 
 def _with_words(request: AdapterCallRequest, target: _Target) -> _Adjusted:
-    """Media in results that cannot be carried become words that say what they are."""
-    if all(_stays(part, target.able) for part in _shown(request.conversation).in_results):
+    """Media in results that cannot be carried become words that say what they are, and so do pictures that are too many."""
+    worded = with_words(request.conversation, target.able)
+    if worded is None:
         return request, None
-    turns = tuple(_worded(turn, target.able) if isinstance(turn, ToolResultsTurn) else turn for turn in request.turns)
-    text = f"{target.owner.adapter} cannot show the model what a tool gave: words about it go out instead"
-    conversation = Conversation(turns, request.conversation.repairs)
+    conversation, what = worded
+    text = f"{target.owner.adapter} cannot show the model {what} go out instead"
     return replace(request, conversation=conversation), Adjustment("media_left_out", text)
-
-
-def _stays(part: Part, able: Capabilities) -> bool:
-    return isinstance(part, Text) or (able.images != "none" and _carried(part, able))
-
-
-def _worded(turn: ToolResultsTurn, able: Capabilities) -> ToolResultsTurn:
-    def said(part: Part) -> Part:
-        return part if _stays(part, able) else Text(f"[{_named(part)}: this model cannot be shown it]")
-
-    return replace(turn, results=tuple(replace(one, content=tuple(map(said, one.content))) for one in turn.results))
 
 
 def _without_stale_thinking(request: AdapterCallRequest, target: _Target) -> _Adjusted:

@@ -6,7 +6,7 @@ import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
 from decimal import Decimal
-from typing import Any, Final, Self
+from typing import Any, Final, Literal, Self
 
 from geode.domain.approval import Grant
 from geode.domain.errors import Misuse
@@ -17,6 +17,7 @@ from geode.domain.retry import RetryPolicy
 _FROM_ONE: Final = (
     *("max_rounds", "max_parallel", "wrap_up_output_tokens", "max_total_tokens", "max_output_tokens"),
     *("backpressure_rounds", "no_progress_rounds", "no_progress_window", "recovery_failures"),
+    *("max_iterated_items", "max_iterated_characters"),
 )
 _FROM_NONE: Final = (
     *("max_tool_calls", "max_pauses", "max_empty_replies", "max_calls_under_none", "max_compactions", "wrap_up_rounds"),
@@ -51,6 +52,9 @@ class Policy:
     and takes at most `max_recovery_executions` executions, stand-ins included (0: no recovery).
     Long results: `result_limits` for all tools, `result_limits_of` for single ones by name; what is stored
     lives for `result_seconds`, and no longer than its session.
+    Results: an iterator is read up to `max_iterated_items` items, or until they have more than
+    `max_iterated_characters`; `oversize_images`, those over the provider's limits, "resize" makes smaller
+    (with the extra `images`), and "refuse" replaces by words.
     """
 
     max_rounds: int = 50
@@ -82,6 +86,9 @@ class Policy:
     result_limits: ResultLimits = ResultLimits()
     result_limits_of: Mapping[str, ResultLimits] = field(default_factory=dict[str, ResultLimits])
     result_seconds: float = 4 * 3600.0
+    max_iterated_items: int = 10_000
+    max_iterated_characters: int = 10_000_000
+    oversize_images: Literal["resize", "refuse"] = "resize"
     retry: RetryPolicy = RetryPolicy()
     grants: tuple[Grant, ...] = ()
 
@@ -104,6 +111,8 @@ class Policy:
             raise Misuse("policy-value", "Policy.result_limits_of maps names of tools to ResultLimits")
         for name, limits in self.result_limits_of.items():
             _limits(f"result_limits_of[{name!r:.80}]", limits)
+        if self.oversize_images not in ("resize", "refuse"):
+            raise Misuse("policy-value", f'Policy.oversize_images is "resize" or "refuse", got {self.oversize_images!r}')
 
 
 def _whole(name: str, value: object, least: int) -> None:

@@ -11,6 +11,7 @@ from geode.domain.conversation import Conversation
 from geode.domain.errors import Misuse
 from geode.domain.json_value import clean_text
 from geode.domain.models import THINKING_KINDS, ModelRow, ThinkingKind
+from geode.domain.pictures import PictureLimits
 from geode.domain.schema_profile import SchemaProfile
 from geode.domain.thinking import Thinking
 from geode.domain.tools import ToolSpec
@@ -64,7 +65,7 @@ class Capabilities:
     `choices` are the kinds of tool choice its wire can express: auto, none, required, named.
     `media` are the forms of pictures and documents that it can send: image, image_url, pdf, text (a plain
     text document), document_url; `images` says where those in a result go: inside it, in a user message
-    after all results, or nowhere. Misuse for a word that is none of these.
+    after all results, or nowhere. Misuse for a word that is none of these. `pictures`: how large and how many.
     `temperature`, `effort` and `thinking` say which settings its wire has; `models` which models take less.
     `schemas` is what its server takes of names and schemas of tools; None: whatever it is given.
     """
@@ -73,6 +74,7 @@ class Capabilities:
     choices: frozenset[str] = CHOICES
     images: ImageMode = "in_result"
     media: frozenset[MediaKind] = EVERY_MEDIA
+    pictures: PictureLimits = PictureLimits()
     temperature: bool = True
     effort: bool = True
     thinking: frozenset[ThinkingKind] = frozenset()

@@ -94,6 +94,17 @@ def visible(items: Sequence[Part], hints: Sequence[Hint] = ()) -> tuple[Part, ..
     return tuple(part for part in said if not isinstance(part, Text) or part.text.strip())
 
 
+def parts_of(turn: Turn) -> tuple[Part, ...]:
+    """The texts and media that users and tools put into the turn, in order."""
+    match turn:
+        case UserTurn():
+            return turn.items
+        case AssistantTurn():
+            return ()
+        case ToolResultsTurn():
+            return tuple(part for result in turn.results for part in result.content)
+
+
 def hints_of(turns: Iterable[Turn]) -> tuple[Hint, ...]:
     """Every hint in `turns`, in order."""
     return tuple(hint for turn in turns if not isinstance(turn, AssistantTurn) for hint in turn.hints)

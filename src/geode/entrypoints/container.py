@@ -61,6 +61,8 @@ class GeodeContainer(containers.DeclarativeContainer):
     journal: _Setting = provide.Dependency(default=provide.Object(None))
     results: _Setting = provide.Dependency(default=provide.Object(None))
     count_tokens: _Setting = provide.Dependency(default=provide.Object(None))
+    renderers: _Setting = provide.Dependency(default=provide.Object(None))
+    resizer: _Setting = provide.Dependency(default=provide.Object(None))
     clock: _Setting = provide.Dependency(instance_of=_port(Clock), default=SystemClock())
     validator: _Setting = provide.Dependency(instance_of=_port(SchemaValidator), default=JsonschemaValidator())
 
@@ -81,6 +83,8 @@ class GeodeContainer(containers.DeclarativeContainer):
         "journal": journal,
         "results": results,
         "count_tokens": count_tokens,
+        "renderers": renderers,
+        "resizer": resizer,
         "clock": clock,
         "validator": validator,
     }

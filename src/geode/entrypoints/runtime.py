@@ -22,6 +22,7 @@ from geode.domain.conversation import Conversation
 from geode.domain.errors import Misuse
 from geode.domain.loop.outcome import Outcome
 from geode.domain.policy import Policy
+from geode.domain.results import Rendering
 from geode.domain.routing import resolve
 from geode.domain.thinking import Thinking, parse_thinking
 from geode.entrypoints.approvers import AskEach, InTurn, takes_one
@@ -31,6 +32,7 @@ from geode.entrypoints.settings import Answer, Settings, checked
 from geode.ports.approval import Approver
 from geode.ports.events import Observer
 from geode.ports.hooks import Hooks
+from geode.ports.images import ImageResizer
 from geode.ports.journal import Journal
 from geode.ports.model import ModelAdapter
 
@@ -227,6 +229,8 @@ def prepare(settings: Settings) -> Prepared:
         _observers(settings),
         deps,
         _hooks(settings),
+        Rendering(dict(settings.get("renderers", {}))),
+        _resizer(settings.get("resizer")),
         counter(settings),
     )
     policy = _policy(settings)
@@ -275,6 +279,18 @@ def _journal(journal: object) -> Journal:
     if not isinstance(journal, Journal):
         raise Misuse("journal-type", f"journal must be a folder or a geode.ports.Journal, got {type(journal).__name__}")
     return journal
+
+
+def _resizer(resizer: object) -> ImageResizer:
+    """The resizer that `resizer` is; without one, Pillow, which says itself where it is not installed."""
+    if resizer is None:
+        from geode.adapters.images_pillow import PillowImages
+
+        return PillowImages()
+    if isinstance(resizer, type) or not isinstance(resizer, ImageResizer):
+        kind = resizer.__name__ if isinstance(resizer, type) else type(resizer).__name__
+        raise Misuse("resizer-type", f"resizer must be an object with fitted(image, max_bytes=…, max_side=…), got {kind}")
+    return resizer
 
 
 def _approver(settings: Settings) -> Approver | None:

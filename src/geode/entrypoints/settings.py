@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import fields
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final, Literal, TypeAlias, TypedDict
+from typing import TYPE_CHECKING, Any, Final, Literal, TypeAlias, TypedDict, cast
 
 from geode.domain.approval import Decision
 from geode.domain.content import ToolUseBlock
@@ -20,6 +21,7 @@ from geode.ports.approval import Approver
 from geode.ports.clock import Clock
 from geode.ports.events import Observer
 from geode.ports.hooks import Hooks
+from geode.ports.images import ImageResizer
 from geode.ports.journal import Journal
 from geode.ports.model import ModelAdapter
 from geode.ports.results import ResultStore
@@ -28,6 +30,7 @@ from geode.ports.schema import SchemaValidator
 if TYPE_CHECKING:
     import httpx2
 
+_RENDERERS: Final = "renderers={Money: lambda money: str(money)}"
 Answer: TypeAlias = Callable[[ToolUseBlock], Decision | Awaitable[Decision]]
 
 
@@ -45,8 +48,10 @@ class Settings(TypedDict, total=False):
     the journal's folder, and memory where that is no folder either.
     `count_tokens`: a function that counts the tokens of a text; else 4 ASCII characters are one.
     `http`: a client of yours, used and never closed. `journal`: a folder that keeps each run as it
-    happens, for `resume_run`, or an adapter of that port. `clock`, `validator`: other adapters of these
-    ports.
+    happens, for `resume_run`, or an adapter of that port. `renderers`: by class, functions that say what of
+    a value of your own goes into a result. `resizer`: makes pictures fit that are over the provider's limits;
+    without one, Pillow does, if the extra `images` is installed. `clock`, `validator`: other adapters of
+    these ports.
     """
 
     model: str | ModelAdapter
@@ -65,6 +70,8 @@ class Settings(TypedDict, total=False):
     journal: Journal | str | Path
     results: ResultStore | str | Path
     count_tokens: CountTokens
+    renderers: Mapping[type[Any], Callable[[Any], object]]
+    resizer: ImageResizer
     clock: Clock
     validator: SchemaValidator
 
@@ -83,6 +90,7 @@ _ELSEWHERE: Final[Mapping[str, str]] = {
     **dict.fromkeys(("messages", "history"), "run(…, conversation=…)"),
     **dict.fromkeys(("artifact_store", "result_store"), "results="),
     **dict.fromkeys(("tokenizer", "token_counter"), "count_tokens="),
+    **dict.fromkeys(("serializer", "serializers", "render"), "renderers={TYPE: function}"),
     **dict.fromkeys(("checkpointer", "checkpoints", "durable"), "journal="),
 }
 
@@ -97,6 +105,7 @@ def checked(settings: Settings) -> Settings:
     _check_providers(settings.get("providers", ()))
     _check_effort(settings.get("effort"))
     parse_thinking(settings.get("thinking"))
+    _check_renderers(settings.get("renderers", {}))
     if "system" not in settings:
         return settings
     return {**settings, "system": _system(settings["system"])}
@@ -124,6 +133,18 @@ def _check_providers(providers: object) -> None:
 def _check_effort(effort: object) -> None:
     if effort is not None and (not isinstance(effort, str) or not effort.strip()):
         raise Misuse("effort", f'effort must be a word that the model takes, for example "low", got {effort!r:.80}')
+
+
+def _check_renderers(renderers: object) -> None:
+    """By class, functions of one value."""
+    if not isinstance(renderers, Mapping):
+        raise Misuse("renderers-type", f"renderers must be a mapping, got {type(renderers).__name__}. Write {_RENDERERS}")
+    for kind, render in cast("Mapping[object, object]", renderers).items():
+        if not isinstance(kind, type):
+            raise Misuse("renderers-type", f"renderers has the key {kind!r:.80}, which is no class. Write {_RENDERERS}")
+        if not callable(render) or inspect.iscoroutinefunction(render):
+            shown = "a coroutine function" if callable(render) else type(render).__name__
+            raise Misuse("renderers-type", f"renderers[{kind.__name__}] must be a function, got {shown}. Write {_RENDERERS}")
 
 
 def _system(system: object) -> str:

@@ -21,6 +21,7 @@ from geode.domain.content import (
 )
 from geode.domain.conversation import Conversation
 from geode.domain.failures import CallFailure, RetryHint
+from geode.domain.pictures import PictureLimits
 from geode.domain.reply import AdapterCallResult, Stop, Usage
 from geode.domain.request import AdapterCallRequest, Capabilities, Limits
 from geode.domain.retry import read_retry_hint
@@ -33,6 +34,7 @@ from geode.ports.clock import Clock
 from geode.ports.conversations import ConversationStore, Kept, Listed
 from geode.ports.events import Observer
 from geode.ports.hooks import Hooks, Veto
+from geode.ports.images import ImageResizer
 from geode.ports.journal import Journal, JournalStore
 from geode.ports.model import CallPart, Delta, Emit, ModelAdapter, TextPart, ThinkingPart
 from geode.ports.results import Origin, Piece, ResultStore, StoredResults
@@ -60,6 +62,7 @@ __all__ = [
     "Hint",
     "Hooks",
     "Image",
+    "ImageResizer",
     "ImageUrl",
     "Journal",
     "JournalStore",
@@ -76,6 +79,7 @@ __all__ = [
     "Origin",
     "Owner",
     "Part",
+    "PictureLimits",
     "Piece",
     "Required",
     "ResultStore",

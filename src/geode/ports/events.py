@@ -164,6 +164,8 @@ NoticeKind: TypeAlias = (
         "offload",
         "result_cut",
         "store_failed",
+        "image_resized",
+        "image_left_out",
     ]
     | AdjustmentKind
 )

@@ -168,10 +168,11 @@ def test_media_of_a_user_in_the_forms_that_were_recorded() -> None:
         {"type": "input_file", "filename": "document.txt", "file_data": f"data:text/plain;base64,{TEXT_64}"},
         {"type": "input_file", "file_url": ADDRESS},
     ]
-    assert body(CHAT, UserTurn(said.items[:3]))["messages"][0]["content"] == [
+    assert body(CHAT, UserTurn(said.items[:4]))["messages"][0]["content"] == [
         {"type": "image_url", "image_url": {"url": f"data:image/png;base64,{PNG_64}"}},
         {"type": "image_url", "image_url": {"url": ADDRESS}},
         {"type": "file", "file": {"filename": "a.pdf", "file_data": f"data:application/pdf;base64,{PDF_64}"}},
+        {"type": "text", "text": "ä"},
     ]
 
 

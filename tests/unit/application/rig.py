@@ -19,6 +19,7 @@ from geode.domain.loop.outcome import Answered, Outcome
 from geode.domain.loop.state import State
 from geode.domain.loop.step import step
 from geode.domain.policy import Policy
+from geode.domain.results import Rendering
 from geode.domain.script import Step
 from geode.domain.turns import AssistantTurn, ToolResultsTurn
 from geode.entrypoints.tools import build_tools
@@ -26,6 +27,7 @@ from geode.ports.approval import Approver
 from geode.ports.clock import Clock
 from geode.ports.events import Event, Observer
 from geode.ports.hooks import Hooks
+from geode.ports.images import ImageResizer
 from geode.ports.journal import Journal
 from geode.ports.model import ModelAdapter
 
@@ -82,6 +84,8 @@ def loop_of(
     journal: Journal | None = None,
     deps: Any = None,
     hooks: Iterable[Hooks] = (),
+    renderers: Mapping[type, Callable[[Any], object]] | None = None,
+    resizer: ImageResizer | None = None,
 ) -> AgenticLoop:
     """A loop whose model plays `steps`, unless another model is given."""
     ids = iter(range(1, 1000))
@@ -93,6 +97,8 @@ def loop_of(
         tuple(observe),
         deps,
         tuple(hooks),
+        Rendering(renderers or {}),
+        resizer,
     )
     catalog = Catalog.of(build_tools(list(tools), deps), JsonschemaValidator())
     return AgenticLoop(Asking(model or ScriptedModel(*steps), "m"), catalog, policy or Policy(), around)

@@ -17,9 +17,10 @@ from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
 from hypothesis import strategies as st
 
 import geode.domain
-from geode.domain.content import DocumentUrl, ImageUrl, Opaque, Owner, Text, ToolResult, ToolUseBlock
+from geode.domain.content import Document, DocumentUrl, Image, ImageUrl, Opaque, Owner, Text, ToolResult, ToolUseBlock
 from geode.domain.conversation import Conversation
 from geode.domain.offload import ResultLimits
+from geode.domain.pictures import PictureLimits
 from geode.domain.policy import Policy
 from geode.domain.request import Capabilities
 from geode.domain.retry import RetryPolicy
@@ -116,6 +117,10 @@ _PLAIN: dict[Any, Values] = {
         media=st.frozensets(st.sampled_from(["image", "pdf"])),
         thinking=st.frozensets(st.sampled_from(["adaptive", "budget"])),
     ),
+    Image: st.binary(max_size=8).map(lambda data: Image("image/png", b"\x89PNG\r\n\x1a\n" + data)),
+    Document: st.builds(lambda data, name: Document("application/pdf", b"%PDF-" + data, name), st.binary(), st.text(max_size=8))
+    | st.builds(Document, st.just("text/plain"), st.binary(min_size=1, max_size=8)),
+    PictureLimits: st.builds(PictureLimits, st.integers(1, 2**40), many=st.integers(1, 99), moving=st.booleans()),
     ImageUrl: st.builds(ImageUrl, _URLS),
     DocumentUrl: st.builds(DocumentUrl, _URLS, st.text(max_size=8)),
     ToolSpec: st.builds(

@@ -73,7 +73,7 @@ def written(value: object) -> Any:
 
 
 def test_how_values_are_written() -> None:
-    assert written(Image("image/png", b"\x00\xff")) == {"$": "Image", "media_type": "image/png", "data": "AP8="}
+    assert written(Image("image/jpeg", b"\xff\xd8\xff")) == {"$": "Image", "media_type": "image/jpeg", "data": "/9j/"}
     assert written(Usage(1, 2, Decimal("0.10"))) == {
         "$": "Usage",
         "input_tokens": 1,

@@ -121,6 +121,13 @@ def test_a_cost_that_nobody_stated_stays_unknown() -> None:
         (lambda: Image(untyped("image/bmp"), b"x"), "media-type"),
         (lambda: Document("text/plain", untyped("text")), "media-data"),
         (lambda: Document(untyped("text/html"), b"x"), "media-type"),
+        (lambda: Image("image/png", b""), "media-bytes"),
+        (lambda: Image("image/png", b"\x89PNG"), "media-bytes"),
+        (lambda: Image("image/png", b"\xff\xd8\xff"), "media-bytes"),
+        (lambda: Document("application/pdf", b""), "media-bytes"),
+        (lambda: Document("application/pdf", b"PK\x03\x04"), "media-bytes"),
+        (lambda: Document("application/pdf", bytes(1030) + b"%PDF-1.7"), "media-bytes"),
+        (lambda: Document("text/plain", b""), "media-bytes"),
         (lambda: ImageUrl("file:///etc/passwd"), "media-url"),
         (lambda: DocumentUrl(untyped(3)), "media-url"),
     ],
@@ -129,3 +136,20 @@ def test_media_that_are_none_are_refused_where_they_are_made(make: Callable[[], 
     with pytest.raises(Misuse) as caught:
         make()
     assert caught.value.id == id
+
+
+def test_what_the_bytes_are_is_said() -> None:
+    with pytest.raises(Misuse, match=r"Image\('image/png', …\) holds bytes of that type, and they are image/jpeg"):
+        Image("image/png", b"\xff\xd8\xff")
+    with pytest.raises(Misuse, match="and they begin with 50 4b 03 04"):
+        Document("application/pdf", b"PK\x03\x04")
+
+
+def test_a_pdf_may_begin_a_little_late() -> None:
+    """Readers take a header anywhere in the first kilobyte."""
+    assert Document("application/pdf", b"\r\n%PDF-1.7").file_name == "document.pdf"
+
+
+def test_a_plain_text_is_told_with_its_name() -> None:
+    assert Document("text/plain", b"42 g").told == "42 g"
+    assert Document("text/plain", b"42 g", "a.txt").told == "a.txt:\n42 g"

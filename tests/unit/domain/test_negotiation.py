@@ -251,11 +251,11 @@ def test_a_temperature_that_is_the_default_is_left_out_and_another_refused() -> 
 # ---- media -------------------------------------------------------------------------------------
 
 PNG = Image("image/png", b"\x89PNG\r\n\x1a\n")
-PDF = Document("application/pdf", b"%PDF")
+PDF = Document("application/pdf", b"%PDF-1.4")
 MEDIA: list[tuple[MediaKind, Media, str]] = [
     ("image", PNG, "image/png, 8 bytes"),
     ("image_url", ImageUrl("https://x.org/a.png"), "an image at https://x.org/a.png"),
-    ("pdf", PDF, "application/pdf, 4 bytes"),
+    ("pdf", PDF, "application/pdf, 8 bytes"),
     ("text", Document("text/plain", b"abc"), "text/plain, 3 bytes"),
     ("document_url", DocumentUrl("https://x.org/a.pdf"), "a document at https://x.org/a.pdf"),
 ]
@@ -280,7 +280,9 @@ def test_what_a_tool_shows_is_sent_or_told_in_words(kind: MediaKind, part: Media
     for able in (Capabilities(media=lacking), Capabilities(images="none")):
         sent = negotiate("p", whole, able).unwrap()
         (told,) = sent.request.conversation.results()
-        assert (told.kind, told.text) == ("failed", f"before\n[{shown}: this model cannot be shown it]\nafter")
+        # What a plain text says can always be told.
+        words = "abc" if kind == "text" else f"[{shown}: this model cannot be shown it]"
+        assert (told.kind, told.text) == ("failed", f"before\n{words}\nafter")
         assert told.media == ()
         assert [one.kind for one in sent.adjustments] == ["media_left_out"]
     assert talk.turns[2] == ToolResultsTurn((given,)), "what is stored stays as it is"

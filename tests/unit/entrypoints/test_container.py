@@ -68,6 +68,16 @@ async def test_the_tools_are_those_of_the_host_and_its_other_adapters_are_used()
     assert {input.at for input in inputs} == {1_000.0}
 
 
+async def test_own_types_are_rendered_as_the_host_says() -> None:
+    app = App()
+    model = ScriptedModel(calls(("count", {"country": "FR"})), says("42"))
+    renderers = {int: lambda count: f"{count} users"}
+    with app.geode.model.override(providers.Object(model)), app.geode.renderers.override(providers.Object(renderers)):
+        async with app.geode.session() as loop:
+            outcome = await loop.run("How many in FR?")
+    assert [result.text for result in outcome.conversation.results()] == ["42 users"]
+
+
 async def test_each_session_is_its_own_and_the_runtime_is_one() -> None:
     app = App()
     with app.geode.model.override(providers.Object(ScriptedModel(says("one"), says("two")))):

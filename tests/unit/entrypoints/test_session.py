@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 
 import geode
+from geode.adapters.images_pillow import PillowImages
 from geode.domain.approval import Grant
 from geode.domain.errors import Misuse
 from geode.domain.tools import ToolSpec
@@ -440,3 +441,10 @@ print(json.dumps([first, loaded()]))
 def test_a_default_model_counts_as_named() -> None:
     with default_model(scripted()):
         geode.session(tools=[get_weather])
+
+
+@pytest.mark.parametrize("resizer", [object(), "Pillow", PillowImages])
+def test_a_resizer_is_an_object_with_its_method(resizer: Any) -> None:
+    with pytest.raises(Misuse, match="resizer must be an object with fitted") as caught:
+        geode.session(model=ScriptedModel(), resizer=resizer)
+    assert caught.value.id == "resizer-type"

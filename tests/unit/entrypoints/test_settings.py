@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from typing import Any
 
 import pytest
@@ -33,6 +34,10 @@ LAB = Provider("lab", wire="chat", base_url="http://127.0.0.1:1/v1")
         ({"thinking": "hard"}, "thinking", "\"adaptive\" or a budget in tokens, got 'hard'"),
         ({"thinking": True}, "thinking", "got True"),
         ({"thinking": 100}, "thinking", "1024 tokens or more, got 100"),
+        ({"renderers": [int]}, "renderers-type", "renderers must be a mapping, got list"),
+        ({"renderers": {"Money": str}}, "renderers-type", "renderers has the key 'Money', which is no class"),
+        ({"renderers": {int: "text"}}, "renderers-type", "renderers[int] must be a function, got str"),
+        ({"renderers": {int: asyncio.sleep}}, "renderers-type", "renderers[int] must be a function, got a coroutine function"),
         ({"model": 3}, "model-type", "model must be a model id or an adapter, got int"),
         ({"model": []}, "model-type", "got list"),
         ({"model": ScriptedModel}, "model-type", "model is the class ScriptedModel; give an object: ScriptedModel(…)"),

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
+from geode.adapters.http_json.attachments import reunited
 from geode.adapters.http_json.history import (
     History,
     Item,
@@ -119,6 +120,7 @@ def _message(message: Mapping[str, Any], path: Path, history: History, system: l
             history.result(_result(block, (*inside, place), notes))
         else:
             user += _part(block, (*inside, place), notes)
+    user = reunited(history.last_results, user)
     if role == "system" and user:
         notes.told_by_the_user("system", path)
     history.user(user)

@@ -11,6 +11,7 @@ from typing import Any, Final, NamedTuple
 from returns.result import Failure, Result, Success
 
 from geode.adapters.anthropic_messages.stream import MessageStream
+from geode.adapters.http_json.attachments import label_of, with_stub
 from geode.adapters.http_json.reading import mapping, number, objects, string
 from geode.adapters.http_json.segments import Place, joined, listed, segments, tool_list
 from geode.adapters.http_json.tools_gone import with_called_tools
@@ -191,9 +192,10 @@ def encode_turn(turn: Turn, place: Place) -> Segment:
         case AssistantTurn():
             return _said(turn, place)
         case ToolResultsTurn():
-            results = [_result(result, id) for result, id in zip(turn.results, place.ids(), strict=True)]
+            answered = list(zip(turn.results, place.ids(), strict=True))
+            results = [_result(result, id) for result, id in answered]
             # An error result takes text alone, so its media follow all results.
-            media = [_part(part) for result in turn.results if result.is_error for part in result.media]
+            media = [part for result, id in answered if result.is_error and result.media for part in _labelled(result, id)]
             return Segment("user", _message("user", listed([*results, *media, *map(_part, visible((), turn.hints))])))
 
 
@@ -251,11 +253,16 @@ def _assistant_blocks(turn: AssistantTurn, place: Place, without: Collection[int
                     yield item.json_text.encode()
 
 
+def _labelled(result: ToolResult, id: str) -> list[dict[str, Any]]:
+    return [_part(Text(label_of(id))), *map(_part, result.media)]
+
+
 def _result(result: ToolResult, id: str) -> dict[str, Any]:
     block: dict[str, Any] = {"type": "tool_result", "tool_use_id": id}
     text = result.text if result.text.strip() else result.kind
     if result.is_error:
-        return {**block, "content": text, "is_error": True}
+        count = len(result.media)
+        return {**block, "content": with_stub(text, count) if count else text, "is_error": True}
     return {**block, "content": [_part(part) for part in visible(result.content)] if result.media else text}
 
 

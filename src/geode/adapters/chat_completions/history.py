@@ -8,7 +8,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
-from geode.adapters.chat_completions.wire import ATTACHED, OPAQUE_FIELDS, PART, stub_of
+from geode.adapters.chat_completions.wire import OPAQUE_FIELDS, PART
+from geode.adapters.http_json.attachments import reunited
 from geode.adapters.http_json.history import (
     FREE_TEXT,
     FREE_TEXT_SCHEMA,
@@ -32,7 +33,7 @@ from geode.adapters.http_json.history import (
 from geode.adapters.http_json.media import from_address, from_bare_base64, unnamed
 from geode.adapters.http_json.reading import mapping, objects, string
 from geode.domain.arguments import tool_use
-from geode.domain.content import SILENT, Media, Owner, Part, Text, ToolResult
+from geode.domain.content import Media, Owner, Part, Text
 from geode.domain.request import AdapterCallRequest, Limits
 from geode.domain.tools import ToolSpec
 
@@ -129,29 +130,11 @@ class _Messages:
         else:
             if role in _SYSTEM:
                 self.notes.told_by_the_user(str(role), path)
-            self.history.user(self._attached(parts))
+            self.history.user(reunited(self.history.last_results, parts))
 
     def _parts(self, message: Mapping[str, Any], path: Path) -> list[Part]:
         content = blocks(message.get("content"))
         return [part for place, given in content for part in _part(given, (*path, "content", place), self.notes)]
-
-    def _attached(self, parts: list[Part]) -> list[Part]:
-        """What the user said; media after a line that names a call go into its result, from where they came."""
-        results = self.history.last_results
-        places = {f"{ATTACHED}{result.call_id}:": place for place, result in enumerate(results)}
-        media: dict[int, list[Media]] = {}
-        taken, at = 0, None
-        for part in parts:
-            if isinstance(part, Text):
-                at = places.get(part.text)
-            elif at is not None:
-                media.setdefault(at, []).append(part)
-            if at is None:
-                break
-            taken += 1
-        for place, attached in media.items():
-            results[place] = _with_media(results[place], attached)
-        return parts[taken:]
 
     def _items(self, message: Mapping[str, Any], path: Path) -> Iterator[Item]:
         owner, notes = self.history.owner, self.notes
@@ -181,13 +164,6 @@ class _Messages:
         old = mapping(message.get("function_call"))
         if name := string(old.get("name")):
             yield tool_use("", name, old.get("arguments"))
-
-
-def _with_media(result: ToolResult, media: list[Media]) -> ToolResult:
-    """The result with its media, without the words that stood for them."""
-    text = result.text.removesuffix(stub_of(len(media))).removesuffix("\n")
-    said = () if text in ("", SILENT) else (Text(text),)
-    return ToolResult(result.call_id, result.kind, (*said, *media))
 
 
 def _part(part: Mapping[str, Any], path: Path, notes: Notes) -> Iterator[Part]:

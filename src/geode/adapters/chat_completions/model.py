@@ -13,22 +13,26 @@ from geode.adapters.http_json.model import HttpModel
 from geode.adapters.http_json.openai_client import openai_client
 from geode.domain.content import MediaKind
 from geode.domain.models import GPT_CHAT, RELAYED
+from geode.domain.pictures import GLM_PICTURES, OPENAI_PICTURES
 from geode.domain.request import Capabilities
 from geode.domain.routing import DialectName
 
 if TYPE_CHECKING:
     import httpx2
 
-_IMAGES: Final[frozenset[MediaKind]] = frozenset({"image", "image_url"})
+# A plain text goes out as text.
+_IMAGES: Final[frozenset[MediaKind]] = frozenset({"image", "image_url", "text"})
 # Recorded traffic has a PDF as data; a relay takes an address in its place (wire facts C3, C5).
 _PDFS: Final[frozenset[MediaKind]] = frozenset({*_IMAGES, "pdf"})
 _DOCUMENTS: Final[frozenset[MediaKind]] = frozenset({*_PDFS, "document_url"})
 CAPABILITIES: Final[Mapping[DialectName, Capabilities]] = {
-    "openai": Capabilities(images="after_results", media=_PDFS, models=GPT_CHAT, schemas=DIALECTS["openai"].schemas),
+    "openai": Capabilities(
+        images="after_results", media=_PDFS, models=GPT_CHAT, schemas=DIALECTS["openai"].schemas, pictures=OPENAI_PICTURES
+    ),
     "openrouter": Capabilities(
         images="after_results", media=_DOCUMENTS, models=RELAYED, schemas=DIALECTS["openrouter"].schemas
     ),
-    "glm": Capabilities(images="after_results", media=_IMAGES, schemas=DIALECTS["glm"].schemas),
+    "glm": Capabilities(images="after_results", media=_IMAGES, schemas=DIALECTS["glm"].schemas, pictures=GLM_PICTURES),
     "generic": Capabilities(images="after_results", media=_PDFS, schemas=DIALECTS["generic"].schemas),
 }
 

@@ -6,13 +6,14 @@ Sources: spec sections 2 and 3; wire facts A1–A5, B1–B4, C3–C5.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Final
 
 from returns.result import Failure, Result, Success
 
 from geode.adapters.chat_completions.dialects import Dialect
 from geode.adapters.chat_completions.stream import ChatStream
+from geode.adapters.http_json.attachments import label_of, with_stub
 from geode.adapters.http_json.facts import error_in_body
 from geode.adapters.http_json.reading import amount, mapping, number, objects, string
 from geode.adapters.http_json.segments import Place, joined, listed, segments, tool_list
@@ -46,8 +47,6 @@ BROKEN: Final = frozenset({"error", "network_error"})
 OPAQUE_FIELDS: Final = ("reasoning_details", "reasoning_content", "reasoning")
 # The kind of an opaque item that is a part of the content, before the type of the part.
 PART: Final = "part:"
-# What stands before the media of a result, followed by its id and a colon.
-ATTACHED: Final = "Attachments of the result of "
 
 
 @dataclass(frozen=True, slots=True)
@@ -138,7 +137,7 @@ def encode_turn(turn: Turn, place: Place) -> bytes:
         case AssistantTurn():
             return _assistant(turn, place)
         case ToolResultsTurn():
-            answered = list(zip(turn.results, place.ids(), strict=True))
+            answered = list(zip(map(_with_texts, turn.results), place.ids(), strict=True))
             tools = [_tool(result, id) for result, id in answered]
             # This wire's tool messages hold text alone: the media follow all of them, labelled.
             media = [part for result, id in answered if result.media for part in _labelled(result, id)]
@@ -160,6 +159,8 @@ def _part(part: Part) -> dict[str, Any]:
             return {"type": "image_url", "image_url": {"url": part.data_url}}
         case ImageUrl(url=url):
             return {"type": "image_url", "image_url": {"url": url}}
+        case Document(is_text=True):
+            return {"type": "text", "text": part.told}
         case Document():
             return {"type": "file", "file": {"filename": part.file_name, "file_data": part.data_url}}
         case DocumentUrl(url=url, name=name):
@@ -167,19 +168,21 @@ def _part(part: Part) -> dict[str, Any]:
 
 
 def _labelled(result: ToolResult, id: str) -> list[dict[str, Any]]:
-    return [{"type": "text", "text": f"{ATTACHED}{id}:"}, *map(_part, result.media)]
+    return [{"type": "text", "text": label_of(id)}, *map(_part, result.media)]
 
 
-def stub_of(count: int) -> str:
-    """What a tool message says of media that stand elsewhere."""
-    return f"[{count} attachment(s), in the message after the tool results]"
+def _with_texts(result: ToolResult) -> ToolResult:
+    """With its plain texts as what they are: this wire has no documents of text."""
+    if not any(isinstance(part, Document) for part in result.media):
+        return result
+    said = tuple(Text(part.told) if isinstance(part, Document) and part.is_text else part for part in result.content)
+    return replace(result, content=said)
 
 
 def _tool(result: ToolResult, id: str) -> dict[str, Any]:
     """The result of one call. This wire has no error flag: the text says it."""
-    stub = stub_of(len(result.media)) if result.media else ""
-    content = "\n".join(part for part in (result.flagged_text, stub) if part)
-    return {"role": "tool", "tool_call_id": id, "content": content}
+    text, count = result.flagged_text, len(result.media)
+    return {"role": "tool", "tool_call_id": id, "content": with_stub(text, count) if count else text}
 
 
 def _assistant(turn: AssistantTurn, place: Place) -> bytes:

@@ -7,8 +7,9 @@ from base64 import b64decode
 from typing import Final, Literal
 from urllib.parse import unquote_to_bytes
 
-from geode.domain.content import Document, DocumentUrl, Image, ImageType, ImageUrl, Media
-from geode.domain.results import image_type
+from geode.domain.content import Document, DocumentUrl, Image, ImageUrl, Media, nameless
+from geode.domain.errors import Misuse
+from geode.domain.pictures import ImageType, image_type
 
 _IMAGES: Final[dict[str, ImageType]] = {
     "image/png": "image/png",
@@ -21,13 +22,19 @@ _PDF: Final = "application/pdf"
 
 
 def from_bytes(media_type: str, data: bytes, name: str = "") -> Image | Document | None:
-    """The medium, or None if there is no neutral form for it. Any kind of text is plain text."""
+    """The medium, or None if there is no neutral form for it or its bytes are broken. Any kind of text is plain text."""
     kind = media_type.strip().lower()
-    if kind in _IMAGES:
-        return Image(_IMAGES[kind], data)
-    if kind == _PDF:
-        return Document(_PDF, data, name)
-    return Document("text/plain", data, name) if kind.startswith("text/") else None
+    try:
+        if kind in _IMAGES or kind == _PDF:
+            # Others mistake one kind for another, and providers look at the bytes.
+            found = image_type(data) or _IMAGES.get(kind)
+            if found is not None:
+                return Image(found, data)
+        if kind == _PDF:
+            return Document(_PDF, data, name)
+        return Document("text/plain", data, name) if kind.startswith("text/") else None
+    except Misuse:
+        return None
 
 
 def from_base64(media_type: str, data: str, name: str = "") -> Image | Document | None:
@@ -54,15 +61,13 @@ def from_bare_base64(data: str, name: str = "") -> Image | Document | None:
     decoded = _decoded(data)
     if not decoded:
         return None
-    if decoded.startswith(b"%PDF"):
-        return Document(_PDF, decoded, name)
-    kind = image_type(decoded)
-    return None if kind is None else Image(kind, decoded)
+    kind = _PDF if decoded.startswith(b"%PDF-") else image_type(decoded)
+    return None if kind is None else from_bytes(kind, decoded, name)
 
 
 def unnamed(medium: Media | None) -> Media | None:
     """The medium without a name that an encoder gave it for want of one."""
-    if isinstance(medium, Document) and medium.name == Document(medium.media_type, b"").file_name:
+    if isinstance(medium, Document) and medium.name == nameless(medium.media_type):
         return Document(medium.media_type, medium.data)
     if isinstance(medium, DocumentUrl) and medium.name == medium.url.rpartition("/")[2]:
         return DocumentUrl(medium.url)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Mapping
-from typing import Any, Final
+from typing import Any, Final, cast
 
 from returns.result import Failure, Result, Success
 
@@ -189,11 +189,18 @@ def _assistant(turn: AssistantTurn, place: Place) -> list[dict[str, Any] | bytes
 
 
 def _output(result: ToolResult, id: str) -> dict[str, Any]:
-    """The result of one call. This wire has no error flag: the text says it."""
+    """The result of one call. This wire has no error flag: the first text says it."""
     item: dict[str, Any] = {"type": "function_call_output", "call_id": id}
-    if result.media:
-        return {**item, "output": [_part(Text(result.flagged_text)), *map(_part, result.media)]}
-    return {**item, "output": result.flagged_text}
+    flagged = result.flagged_text
+    if not result.media:
+        return {**item, "output": flagged}
+    parts, flag = visible(result.content), flagged.removesuffix(result.text)
+    first = next((place for place, part in enumerate(parts) if isinstance(part, Text)), None)
+    if first is None:
+        parts = (Text(flagged), *parts)
+    elif flag:
+        parts = (*parts[:first], Text(f"{flag}{cast('Text', parts[first]).text}"), *parts[first + 1 :])
+    return {**item, "output": [_part(part) for part in parts]}
 
 
 # ---- in ----------------------------------------------------------------------------------------

@@ -12,7 +12,7 @@ import json
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import Any, TypeAlias
+from typing import Any, TypeAlias, TypeGuard
 
 from geode.domain.arguments import UNPARSED_KEY
 from geode.domain.content import Document, Image, Media, Opaque, Owner, Part, Text, ToolUseBlock
@@ -99,8 +99,34 @@ def _messages(body: Json) -> Iterator[Said]:
             calls.round = {}
         blocks = message["content"]
         assert blocks
-        for block in [{"type": "text", "text": blocks}] if isinstance(blocks, str) else blocks:
-            yield from _block(block, role, calls)
+        listed = [{"type": "text", "text": blocks}] if isinstance(blocks, str) else blocks
+        yield from _reunited([said for block in listed for said in _block(block, role, calls)], calls)
+
+
+def _reunited(message: list[Said], calls: _Calls) -> list[Said]:
+    """Pictures after a line that names a call belong to that call's result, which could not hold them."""
+    found, of = list[Said](), None
+    for said in message:
+        at, before = next(((at, one) for at, one in enumerate(found) if _misses(one, of)), (0, None))
+        if isinstance(said, Shown) and of is not None and before is not None:
+            found[at] = Answered(of, before.failed, before.text, (*before.pictures, said.data))
+            continue
+        of = _label_of(said.text, calls) if isinstance(said, Told) else None
+        if of is None:
+            found.append(said)
+    return found
+
+
+def _misses(said: Said, number: int | None) -> TypeGuard[Answered]:
+    """Whether it is the result of that call, and has fewer pictures than it says."""
+    if not isinstance(said, Answered) or said.number != number:
+        return False
+    stub = re.search(r"\[(\d+) attachment\(s\), after the tool results\]$", said.text)
+    return stub is not None and len(said.pictures) < int(stub[1])
+
+
+def _label_of(text: str, calls: _Calls) -> int | None:
+    return next((number for id, number in calls.round.items() if text == f"Attachments of the result of {id}:"), None)
 
 
 def _block(block: Json, role: str, calls: _Calls) -> Iterator[Said]:
@@ -197,7 +223,7 @@ def _said_by_user(message: Json, calls: _Calls, answers: dict[int, Answered]) ->
                 before = answers[of]
                 answers[of] = Answered(of, before.failed, before.text, (*before.pictures, picture))
             continue
-        of = next((number for id, number in calls.round.items() if part["text"] == f"Attachments of the result of {id}:"), None)
+        of = _label_of(part["text"], calls)
         if of is None:
             yield Told("user", part["text"])
 
@@ -257,20 +283,29 @@ def _expected(protocol: Protocol, conversation: Conversation, owner: Owner) -> I
     for turn in conversation.turns:
         match turn:
             case UserTurn():
-                yield from (_of_user(item) for item in turn.items if not isinstance(item, Text) or item.text.strip())
+                items = map(_spoken if protocol == "chat" else _as_it_is, turn.items)
+                yield from (_of_user(item) for item in items if not isinstance(item, Text) or item.text.strip())
             case AssistantTurn():
                 yield from _of_model(protocol, turn, owner, asked)
                 asked += len(turn.calls)
                 continue
             case ToolResultsTurn():
                 for result in turn.results:
-                    outside = protocol == "messages" and result.is_error
-                    pictures = () if outside else tuple(map(_of_media, result.media))
-                    yield Answered(answered, result.is_error, result.text, pictures)
+                    content = tuple(map(_spoken if protocol == "chat" else _as_it_is, result.content))
+                    pictures = tuple(_of_media(part) for part in content if not isinstance(part, Text))
+                    text = "\n".join(part.text for part in content if isinstance(part, Text))
+                    yield Answered(answered, result.is_error, text, pictures)
                     answered += 1
-                if protocol == "messages":
-                    yield from (Shown(_of_media(part)) for one in turn.results if one.is_error for part in one.media)
         yield from (Told("user", hint.text) for hint in turn.hints if hint.text.strip())
+
+
+def _as_it_is(part: Part) -> Part:
+    return part
+
+
+def _spoken(part: Part) -> Part:
+    """Chat has no documents of plain text: what they say is told."""
+    return Text(part.told) if isinstance(part, Document) and part.is_text else part
 
 
 def _of_user(item: Part) -> Said:

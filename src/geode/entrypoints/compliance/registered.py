@@ -11,6 +11,7 @@ from geode.entrypoints.compliance.clock import ClockContract, ClockHarness
 from geode.entrypoints.compliance.contract import Contract
 from geode.entrypoints.compliance.conversations import ConversationStoreContract, ConversationStoreHarness
 from geode.entrypoints.compliance.harness import ModelHarness, SendingHarness
+from geode.entrypoints.compliance.images import ImageResizerContract, ImageResizerHarness
 from geode.entrypoints.compliance.journal import JournalContract, JournalHarness, JournalStoreContract, JournalStoreHarness
 from geode.entrypoints.compliance.results import ResultStoreContract, ResultStoreHarness
 from geode.entrypoints.compliance.schema import SchemaContract, SchemaHarness
@@ -26,6 +27,7 @@ CONTRACTS: Final[tuple[tuple[type[Any], type[Contract]], ...]] = (
     (ApproverHarness, ApproverContract),
     (ClockHarness, ClockContract),
     (SchemaHarness, SchemaContract),
+    (ImageResizerHarness, ImageResizerContract),
     (JournalStoreHarness, JournalStoreContract),
     (JournalHarness, JournalContract),
     (ConversationStoreHarness, ConversationStoreContract),

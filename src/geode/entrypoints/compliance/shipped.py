@@ -24,6 +24,7 @@ from geode.adapters.clock_system import SystemClock
 from geode.adapters.conversations_file import FileConversations
 from geode.adapters.conversations_memory import MemoryConversations
 from geode.adapters.conversations_sqlite import SqliteConversations
+from geode.adapters.images_pillow import PillowImages
 from geode.adapters.journal_file import FileJournal
 from geode.adapters.journal_memory import MemoryJournal
 from geode.adapters.openai_responses import model as openai_responses
@@ -43,6 +44,7 @@ from geode.entrypoints.compliance.approval import ApproverHarness
 from geode.entrypoints.compliance.clock import ClockHarness
 from geode.entrypoints.compliance.conversations import ConversationStoreHarness
 from geode.entrypoints.compliance.harness import ModelHarness
+from geode.entrypoints.compliance.images import ImageResizerHarness
 from geode.entrypoints.compliance.journal import JournalStoreHarness
 from geode.entrypoints.compliance.playing import Playing
 from geode.entrypoints.compliance.results import ResultStoreHarness
@@ -138,6 +140,13 @@ class ManualClockHarness(ClockHarness):
 class JsonschemaHarness(SchemaHarness):
     def validator(self) -> JsonschemaValidator:
         return JsonschemaValidator()
+
+
+class PillowImagesHarness(ImageResizerHarness):
+    """Needs the extra `images`."""
+
+    def resizer(self) -> PillowImages:
+        return PillowImages()
 
 
 class MemoryJournalHarness(JournalStoreHarness):

@@ -42,7 +42,9 @@ class Source:
 
     @property
     def is_async(self) -> bool:
-        return inspect.iscoroutinefunction(self.call) or inspect.iscoroutinefunction(self.written)
+        """Whether what it gives comes on the event loop: an awaitable, or items one by one."""
+        tests = inspect.iscoroutinefunction, inspect.isasyncgenfunction
+        return any(test(function) for test in tests for function in (self.call, self.written))
 
 
 def source_of(value: object, name: str | None = None) -> Source:

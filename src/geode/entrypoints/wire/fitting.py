@@ -13,13 +13,14 @@ from typing import Final
 
 from geode.adapters.http_json.history import Note, NoteKind
 from geode.domain.choice import Auto
-from geode.domain.content import Document, Part, Text, ToolResult, media_kind, media_word
+from geode.domain.content import Image, Part, Text, ToolResult, media_kind, media_word
 from geode.domain.conversation import Conversation
 from geode.domain.negotiation import Adjustment, negotiate
 from geode.domain.request import AdapterCallRequest, Capabilities
+from geode.domain.sent_media import in_words
 from geode.domain.sent_tools import sent_schema
 from geode.domain.tools import ToolSpec
-from geode.domain.turns import AssistantTurn, Turn, UserTurn
+from geode.domain.turns import AssistantTurn, Turn, UserTurn, parts_of
 from geode.entrypoints.emulator.rule import Violation
 
 _KINDS: Final[dict[str, NoteKind]] = {"media_left_out": "media", "thinking_dropped": "opaque"}
@@ -97,16 +98,18 @@ class Fitting:
 
     def _shown(self, request: AdapterCallRequest, notes: list[Note]) -> AdapterCallRequest:
         """With the media that the target has a form for; the others become words, a text its own."""
-        if all(self._carried(part) for turn in request.turns for part in _parts(turn)):
+        if all(self._carried(part) for turn in request.turns for part in parts_of(turn)):
             return request
         turns: list[Turn] = []
         for place, turn in enumerate(request.turns):
-            left = [media_word(part) for part in _parts(turn) if not isinstance(part, Text) and not self._carried(part)]
+            left = [media_word(part) for part in parts_of(turn) if not isinstance(part, Text) and not self._carried(part)]
             notes += [Note("media", self.history, f"turn {place}: {word} becomes words on this wire") for word in left]
             turns.append(self._worded(turn) if left else turn)
         return replace(request, conversation=Conversation(tuple(turns), request.conversation.repairs))
 
     def _carried(self, part: Part) -> bool:
+        if isinstance(part, Image) and self.able.pictures.problem(part.data):
+            return False
         return isinstance(part, Text) or media_kind(part) in self.able.media
 
     def _worded(self, turn: Turn) -> Turn:
@@ -122,21 +125,7 @@ class Fitting:
         return replace(result, content=tuple(map(self._words, result.content)))
 
     def _words(self, part: Part) -> Part:
-        if isinstance(part, Text) or self._carried(part):
-            return part
-        if isinstance(part, Document) and part.media_type == "text/plain":
-            return Text(f"{part.name}:\n{part.text}" if part.name else part.text)
-        return Text(f"[{media_word(part)}: this model cannot be shown it]")
-
-
-def _parts(turn: Turn) -> tuple[Part, ...]:
-    match turn:
-        case UserTurn():
-            return turn.items
-        case AssistantTurn():
-            return ()
-        case _:
-            return tuple(part for result in turn.results for part in result.content)
+        return part if isinstance(part, Text) or self._carried(part) else in_words(part)
 
 
 def _weaker(request: AdapterCallRequest) -> Iterator[tuple[str, AdapterCallRequest]]:

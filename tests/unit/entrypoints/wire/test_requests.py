@@ -220,7 +220,9 @@ def block(kind: str, **source: str) -> dict[str, Any]:
 
 FORMS: list[tuple[Protocol, dict[str, Any], Media]] = [
     ("messages", block("image", type="base64", media_type="image/png", data=PNG), IMAGE),
-    ("messages", block("image", type="base64", media_type="image/jpg", data=PNG), Image("image/jpeg", IMAGE.data)),
+    ("messages", block("image", type="base64", media_type="image/jpg", data="/9j/"), Image("image/jpeg", b"\xff\xd8\xff")),
+    ("messages", block("image", type="base64", media_type="image/jpeg", data=PNG), IMAGE),  # what the bytes are
+    ("messages", block("document", type="base64", media_type="application/pdf", data=PNG), IMAGE),
     ("messages", block("image", type="url", url=URL), ImageUrl(URL)),
     ("messages", {**block("document", type="base64", media_type="application/pdf", data=PDF), "title": "p.pdf"}, PAPER),
     ("messages", block("document", type="text", media_type="text/plain", data="hi"), Document("text/plain", b"hi")),
@@ -253,6 +255,9 @@ NOT_CARRIED: list[tuple[Protocol, dict[str, Any], str, str]] = [
     ("messages", {"type": "container_upload", "file_id": "file_1"}, "file_id", ""),
     ("messages", block("image", type="base64", media_type="image/heic", data=PNG), "media", ""),
     ("messages", block("image", type="base64", media_type="image/png", data="%%%"), "media", ""),
+    ("messages", block("image", type="base64", media_type="image/png", data=PDF), "media", ""),
+    ("messages", block("document", type="base64", media_type="application/pdf", data="/9k="), "media", ""),
+    ("messages", block("document", type="text", media_type="text/plain", data=""), "media", ""),
     ("messages", {"type": "image", "source": "none"}, "media", ""),
     ("messages", {"type": "tool_reference", "tool_name": "f"}, "server_tool", ""),
     ("responses", {"type": "input_file", "file_id": "file_1"}, "file_id", "/file_id"),

@@ -292,7 +292,7 @@ def _chat(body: Json) -> tuple[str, list[Round], list[tuple[str, Any, Any]], str
         elif role in ("tool", "function"):
             parts = [_chat_part(one) for one in content]
             text = "".join(one for one, _ in parts)
-            shown = re.sub(r"\n?\[\d+ attachment\(s\), in the message after the tool results\]$", "", text)
+            shown = re.sub(r"\n?\[\d+ attachment\(s\), after the tool results\]$", "", text)
             failed, said = _flag(shown)
             media = tuple(one for _, found in parts for one in found)
             assert _result(rounds, message.get("tool_call_id"), failed, "done" if shown != text and not said else said, media)
