@@ -51,9 +51,8 @@ types: $(INSTALLED)
 imports: $(INSTALLED)
 	@$(BIN)/lint-imports --no-logo
 
-mutate: $(INSTALLED) ## change the domain in small ways and see whether its tests notice
-	@HYPOTHESIS_PROFILE=ci $(BIN)/mutmut run $(ARGS)
-	@$(BIN)/mutmut results
+mutate: $(INSTALLED) ## change the domain (or MODULE) in small ways, see whether its examples notice; goes on where it was interrupted
+	@$(BIN)/python -m tests.mutation $(if $(MODULE),--module $(MODULE)) $(ARGS)
 
 loop-model: $(INSTALLED) ## N random runs on which the loop and a naive model of its rules agree; goes on where it was interrupted
 	@$(BIN)/python -m tests.unit.domain.loop_model -n $(or $(N),10000) $(ARGS)

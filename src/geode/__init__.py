@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, Final
 if TYPE_CHECKING:
     from geode.domain.approval import Approve as Approve
     from geode.domain.approval import Deny as Deny
+    from geode.domain.approval import Grant as Grant
     from geode.domain.approval import Later as Later
     from geode.domain.content import Document as Document
     from geode.domain.content import DocumentUrl as DocumentUrl
@@ -32,6 +33,7 @@ if TYPE_CHECKING:
     from geode.domain.offload import ResultLimits as ResultLimits
     from geode.domain.policy import Policy as Policy
     from geode.domain.reply import Usage as Usage
+    from geode.domain.retry import RetryPolicy as RetryPolicy
     from geode.domain.routing import Provider as Provider
     from geode.domain.routing import WireName as WireName
     from geode.domain.tiers import SafetyTier as SafetyTier
@@ -57,6 +59,7 @@ __all__ = [
     "DocumentUrl",
     "Exhausted",
     "Failed",
+    "Grant",
     "Hooks",
     "Image",
     "ImageUrl",
@@ -68,6 +71,7 @@ __all__ = [
     "Provider",
     "Refused",
     "ResultLimits",
+    "RetryPolicy",
     "Runtime",
     "SafetyTier",
     "Stopped",
@@ -89,7 +93,7 @@ __all__ = [
 __version__: Final = "0.1.0"
 
 _HOME: Final = {
-    "geode.domain.approval": ("Approve", "Deny", "Later"),
+    "geode.domain.approval": ("Approve", "Deny", "Grant", "Later"),
     "geode.domain.content": ("Document", "DocumentUrl", "Image", "ImageUrl", "ToolResult", "ToolUseBlock"),
     "geode.domain.conversation": ("Conversation",),
     "geode.domain.errors": ("Misuse",),
@@ -97,6 +101,7 @@ _HOME: Final = {
     "geode.domain.offload": ("ResultLimits",),
     "geode.domain.policy": ("Policy",),
     "geode.domain.reply": ("Usage",),
+    "geode.domain.retry": ("RetryPolicy",),
     "geode.domain.routing": ("Provider", "WireName"),
     "geode.domain.tiers": ("SafetyTier",),
     "geode.domain.tools": ("ToolSpec",),

@@ -60,7 +60,7 @@ class FileJournal:
     def began(self, state: State) -> None:
         run_id = state.terms.run_id
         if run_id not in self._writers:
-            private_folder(self.folder)
+            self._make_folder()
             self._writers[run_id], _ = self._opened(run_id)
         self._write(run_id, Began(state), sync=self._fsync != "never")
 
@@ -107,7 +107,8 @@ class FileJournal:
         return holder_of(self._path(run_id).with_suffix(".lock"))
 
     def _path(self, run_id: str) -> Path:
-        if not _RUN_ID.fullmatch(run_id):
+        given: object = run_id
+        if not isinstance(given, str) or not _RUN_ID.fullmatch(given):
             raise Misuse("run-id", f"{run_id!r:.80} is no id of a run: 1 to 128 letters, digits, _ and -")
         return self.folder / f"{run_id}{_SUFFIX}"
 
@@ -121,16 +122,26 @@ class FileJournal:
         except OSError as error:
             raise JournalError(f"{path} cannot be read: {error.strerror or error}") from error
 
+    def _make_folder(self) -> None:
+        try:
+            private_folder(self.folder)
+        except (OSError, ValueError) as error:
+            raise _unwritable(self.folder, error) from error
+
     def _opened(self, run_id: str) -> tuple[_Writer, _Read]:
         path = self._path(run_id)
         try:
             lock = Lock(path.with_suffix(".lock"))
         except LockHeld as held:
             raise _held(run_id, held.who) from None
+        except OSError as error:
+            raise _unwritable(self.folder, error) from error
         try:
             return _writer(path, run_id, lock)
-        except BaseException:
+        except BaseException as error:
             lock.release()
+            if isinstance(error, OSError):
+                raise _unwritable(path, error) from error
             raise
 
     def _write(self, run_id: str, record: Record, *, sync: bool) -> None:
@@ -139,6 +150,12 @@ class FileJournal:
 
 def _held(run_id: str, who: str) -> JournalError:
     return JournalError(f"run {run_id} is being run already, by {who}; wait for its end, or end that process")
+
+
+def _unwritable(path: Path, error: Exception) -> JournalError:
+    why = error.strerror if isinstance(error, OSError) and error.strerror else error
+    way_out = "It takes a folder with room where you may write; journal= names another"
+    return JournalError(f"the journal cannot be written: {path}: {why}. {way_out}")
 
 
 # ---- writing -----------------------------------------------------------------------------------
@@ -166,10 +183,12 @@ class _Writer:
                 written += os.write(self._descriptor, line[written:])
             if sync:
                 os.fsync(self._descriptor)
-        except BaseException:
+        except BaseException as error:
             self.broken = True
             with contextlib.suppress(OSError):
                 os.ftruncate(self._descriptor, self._size)
+            if isinstance(error, OSError):
+                raise _unwritable(self._path, error) from error
             raise
         self._size, self._sum = self._size + len(line), sum
 

@@ -152,8 +152,9 @@ class Lock:
             if self._is_there():
                 break
             os.close(self._descriptor)  # it was let go of, and removed, before it was ours
-        os.ftruncate(self._descriptor, 0)
-        os.write(self._descriptor, json.dumps({"pid": os.getpid(), "host": socket.gethostname()}).encode())
+        with contextlib.suppress(OSError):  # on a full disk it is held all the same, and nobody can be told by whom
+            os.ftruncate(self._descriptor, 0)
+            os.write(self._descriptor, json.dumps({"pid": os.getpid(), "host": socket.gethostname()}).encode())
 
     def release(self) -> None:
         """Let go of it."""

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping
+from collections.abc import AsyncGenerator, Callable, Mapping
 from dataclasses import dataclass
-from typing import Any, TypeAlias
+from typing import Any
 
 from geode.application.announcer import Announcer
 from geode.application.catalog import Catalog
@@ -18,6 +18,7 @@ from geode.application.reconciling import reconciled
 from geode.application.run import Run
 from geode.application.shelf import Shelf
 from geode.application.stage import StagePerformer, checked_answers, decided
+from geode.application.streaming import Put, streamed
 from geode.domain.approval import Decision
 from geode.domain.codec import loads
 from geode.domain.content import Owner, ToolResult
@@ -27,7 +28,7 @@ from geode.domain.loop.actions import Finish
 from geode.domain.loop.answering import askable
 from geode.domain.loop.outcome import Outcome, Suspended
 from geode.domain.loop.recording import Recording, replay
-from geode.domain.loop.resuming import changed_tools, revived, taken_up
+from geode.domain.loop.resuming import changed_tools, revived, taken_up, to_check_again
 from geode.domain.loop.state import State
 from geode.domain.loop.step import begin, step
 from geode.domain.loop.storing import refs_of
@@ -45,8 +46,6 @@ from geode.ports.hooks import Hooks
 from geode.ports.images import ImageResizer
 from geode.ports.journal import Journal, JournalError, JournalStore
 from geode.ports.tools import NothingStored
-
-Put: TypeAlias = Callable[[Event], Awaitable[None]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,6 +84,9 @@ class AgenticLoop:
         self._asking, self._catalog, self._policy, self._around = asking, catalog, policy, around
         self._home, self._shelf, self._closed = home, shelf, False
         self._active: Run | None = None
+        # The task that takes a run from the journal, while reconcilers are asked; and whether it is to stop then.
+        self._taking: asyncio.Task[Any] | None = None
+        self._stop_asked = False
         self._last = Conversation()
 
     @property
@@ -133,14 +135,18 @@ class AgenticLoop:
         The reader sets the pace: at most 64 events wait. Closing the iterator cancels the run.
         """
         state = self._begun(prompt, conversation, tool_choice)
-        return _streamed(lambda put: self._perform(state, self._telling(state, put)))
+        return streamed(lambda put: self._perform(state, self._telling(state, put)))
 
     def stream_resume(self, snapshot: str, answers: Mapping[str, Decision]) -> AsyncGenerator[Event]:
         """`resume`, as its events happen; see `stream`."""
-        return _streamed(lambda put: self._resume(snapshot, answers, put))
+        return streamed(lambda put: self._resume(snapshot, answers, put))
 
     def stop(self) -> None:
-        """End the active run soon: what runs may finish, nothing new starts, the outcome is `Stopped`."""
+        """End the active run soon: what runs may finish, nothing new starts, the outcome is `Stopped`.
+
+        To be called on the event loop. Where no run is active nothing happens.
+        """
+        self._stop_asked = True
         if self._active is not None:
             self._active.stop()
 
@@ -178,7 +184,10 @@ class AgenticLoop:
 
     async def _resume(self, snapshot: str, answers: Mapping[str, Decision], put: Put | None) -> Outcome:
         self._check_usable()
-        stored, journal = loads(State, snapshot), self._around.journal
+        given: object = snapshot
+        if not isinstance(given, str):
+            raise Misuse("snapshot-type", f"a snapshot is the text of a Suspended outcome, got {type(given).__name__}")
+        stored, journal = loads(State, given), self._around.journal
         run_id = stored.terms.run_id
         if isinstance(journal, JournalStore) and run_id in journal.run_ids():
             return await self._taken(journal, run_id, answers, stored, put)
@@ -190,6 +199,7 @@ class AgenticLoop:
         """Go on with a run of the journal, which nobody else can take meanwhile."""
         self._check_idle()
         recording = journal.taken(run_id)
+        self._taking, self._stop_asked = asyncio.current_task(), False
         try:
             stored = _last_state(recording)
             if expected is not None and stored != expected:
@@ -201,6 +211,7 @@ class AgenticLoop:
             telling = self._telling(stored, put)
             return await self._perform(self._resumed(stored, answers, await self._found(stored, telling)), telling, stored)
         finally:
+            self._taking = None
             journal.let_go(run_id)
 
     async def _found(self, stored: State, telling: Announcer) -> dict[str, ToolResult | None]:
@@ -230,10 +241,11 @@ class AgenticLoop:
         owner = Owner(self._asking.adapter.name, self._asking.model)
         now, tools = self._around.clock.now(), self._catalog.facts
         answered = checked_answers(answers)
+        verdicts = {call.id: self._catalog.check(call) for call in to_check_again(stored, tools)}
         if found is None:
-            state = taken_up(stored, owner, tools, now, answered)
+            state = taken_up(stored, owner, tools, now, answered, verdicts=verdicts)
         else:
-            state = revived(stored, owner, tools, now, answered=answered, reconciled=found)
+            state = revived(stored, owner, tools, now, answered=answered, reconciled=found, verdicts=verdicts)
         waiting, changed = askable(stored), changed_tools(stored, tools)
         for call_id in answers:
             if call_id not in waiting:
@@ -250,7 +262,7 @@ class AgenticLoop:
         return Contents.of(policy, self._around.rendering, limits, self._around.resizer)
 
     def _check_idle(self) -> None:
-        if self._active is not None:
+        if self._active is not None or self._taking not in (None, asyncio.current_task()):
             raise Misuse(
                 "one-run",
                 "this session is running already; lend one session per run from a Runtime. A stream() that was left "
@@ -291,6 +303,8 @@ class AgenticLoop:
         )
         call = ModelCall(self._asking, self._catalog, around.clock, announcer, hooking)
         run = self._active = Run(state, announcer=announcer, call=call, stage=stage, clock=around.clock, journal=around.journal)
+        if self._taking is not None and self._stop_asked:
+            run.stop()
         try:
             try:
                 outcome = await run.drive(stored or state)
@@ -302,30 +316,6 @@ class AgenticLoop:
         finally:
             announcer.close()
         return outcome
-
-
-async def _streamed(perform: Callable[[Put], Awaitable[Outcome]]) -> AsyncGenerator[Event]:
-    """The events of what `perform` hands over, at the pace of the reader."""
-    waiting: asyncio.Queue[Event | None] = asyncio.Queue(64)
-
-    async def work() -> None:
-        try:
-            await perform(waiting.put)
-        finally:
-            await waiting.put(None)
-
-    task = asyncio.create_task(work())
-    try:
-        while (event := await waiting.get()) is not None:
-            yield event
-        await task
-    finally:
-        task.cancel()
-        while not task.done():
-            # The run may be waiting for room in the queue that nobody reads any more.
-            while not waiting.empty():
-                waiting.get_nowait()
-            await asyncio.wait((task,), timeout=0.05)
 
 
 async def _cancelled_before() -> None:

@@ -100,7 +100,7 @@ class ModelCall:
             facts = replace(failure, after_output=failure.after_output or self._shown)
             return ModelFailed(self._clock.now(), facts, self._clock.jitter())
         reply = answer.unwrap()
-        items = with_unique_ids(reply.items, call.round, state.closed.call_ids)
+        items = with_unique_ids(reply.items, call.round, state.call_ids)
         if row_of(sent.model, adapter.capabilities.models).binds_prefix:
             items = bound(items, sent)
         left_out = () if request is built else [tool.name for tool in built.tools if tool not in request.tools]

@@ -118,9 +118,8 @@ def _refuse(word: str) -> NoReturn:
 def _object(value: Mapping[object, object]) -> Result[dict[str, Any], str]:
     try:
         return Success(clean_json(value))
-    except (ValueError, RecursionError) as error:
-        why = "they are nested too deeply" if isinstance(error, RecursionError) else str(error)
-        return Failure(f"arguments cannot be read: {why}; {_AGAIN}")
+    except ValueError as error:
+        return Failure(f"arguments cannot be read: {error}; {_AGAIN}")
 
 
 def _kind(value: object) -> str:

@@ -118,8 +118,8 @@ def _class_reader(kind: type) -> Read:
     if kind is Decimal:
         return _guarded(Decimal, kind)
     if kind is float:
-        return _plain_reader((int, float), _finite)
-    return _plain_reader((kind,), clean_text if kind is str else None)
+        return _float_reader
+    return _plain_reader(kind, clean_text if kind is str else None)
 
 
 def _open_reader(raw: Any, at: str) -> Any:
@@ -130,16 +130,23 @@ def _open_reader(raw: Any, at: str) -> Any:
         raise CodecError(f"{at}{error}") from None
 
 
-def _finite(number: float) -> float:
+def _float_reader(raw: Any, at: str) -> float:
+    """A whole number may stand for a fraction, as long as a float can hold it."""
+    if type(raw) not in (int, float):
+        raise CodecError(f"{at}: expected float, got {type(raw).__name__}")
+    try:
+        number = float(raw)
+    except OverflowError:
+        number = math.inf
     if not math.isfinite(number):
-        raise CodecError(f"{number} is no number that can be stored")
-    return float(number)
+        raise CodecError(f"{at}: {number} is no number that can be stored")
+    return number
 
 
-def _plain_reader(accepted: tuple[type, ...], convert: Callable[[Any], Any] | None) -> Read:
+def _plain_reader(kind: type, convert: Callable[[Any], Any] | None) -> Read:
     def read(raw: Any, at: str) -> Any:
-        if type(raw) not in accepted:
-            raise CodecError(f"{at or '/'}: expected {accepted[-1].__name__}, got {type(raw).__name__}")
+        if type(raw) is not kind:
+            raise CodecError(f"{at}: expected {kind.__name__}, got {type(raw).__name__}")
         return convert(raw) if convert else raw
 
     return read
@@ -150,7 +157,7 @@ def _guarded(convert: Callable[[Any], Any], kind: type) -> Read:
         try:
             return convert(raw)
         except (ValueError, TypeError, InvalidOperation) as error:
-            raise CodecError(f"{at or '/'}: {raw!r} is no {kind.__name__}") from error
+            raise CodecError(f"{at}: {raw!r} is no {kind.__name__}") from error
 
     return read
 
@@ -158,7 +165,7 @@ def _guarded(convert: Callable[[Any], Any], kind: type) -> Read:
 def _literal_reader(words: tuple[Any, ...]) -> Read:
     def read(raw: Any, at: str) -> Any:
         if raw not in words:
-            raise CodecError(f"{at or '/'}: {raw!r} is none of {', '.join(map(repr, words))}")
+            raise CodecError(f"{at}: {raw!r} is none of {', '.join(map(repr, words))}")
         return raw
 
     return read
@@ -176,10 +183,10 @@ def _union_reader(members: tuple[Any, ...]) -> Read:
         if isinstance(raw, dict) and _TAG in raw and tagged:
             tag = cast("dict[str, Any]", raw)[_TAG]
             if not isinstance(tag, str) or tag not in tagged:
-                raise CodecError(f"{at or '/'}: unknown tag {tag!r}; known: {', '.join(tagged)}")
+                raise CodecError(f"{at}: unknown tag {tag!r}; known: {', '.join(tagged)}")
             return _reader(tagged[tag])(raw, at)
         if not plain:
-            raise CodecError(f"{at or '/'}: expected one of {', '.join(tagged)}, got {type(raw).__name__}")
+            raise CodecError(f"{at}: expected one of {', '.join(tagged)}, got {type(raw).__name__}")
         return _reader(plain[0])(raw, at)
 
     return read
@@ -188,7 +195,7 @@ def _union_reader(members: tuple[Any, ...]) -> Read:
 def _many_reader(make: Callable[[Any], Any], item: Any) -> Read:
     def read(raw: Any, at: str) -> Any:
         if not isinstance(raw, list):
-            raise CodecError(f"{at or '/'}: expected a list, got {type(raw).__name__}")
+            raise CodecError(f"{at}: expected a list, got {type(raw).__name__}")
         reader = _reader(item)
         return make(reader(one, f"{at}/{index}") for index, one in enumerate(raw))
 
@@ -198,7 +205,7 @@ def _many_reader(make: Callable[[Any], Any], item: Any) -> Read:
 def _pair_reader(kinds: tuple[Any, ...]) -> Read:
     def read(raw: Any, at: str) -> Any:
         if not isinstance(raw, list) or len(raw) != len(kinds):
-            raise CodecError(f"{at or '/'}: expected a list of {len(kinds)}")
+            raise CodecError(f"{at}: expected a list of {len(kinds)}")
         pairs = enumerate(zip(kinds, raw, strict=True))
         return tuple(_reader(kind)(one, f"{at}/{index}") for index, (kind, one) in pairs)
 
@@ -208,7 +215,7 @@ def _pair_reader(kinds: tuple[Any, ...]) -> Read:
 def _mapping_reader(kind: Any) -> Read:
     def read(raw: Any, at: str) -> Any:
         if not isinstance(raw, dict):
-            raise CodecError(f"{at or '/'}: expected an object, got {type(raw).__name__}")
+            raise CodecError(f"{at}: expected an object, got {type(raw).__name__}")
         reader = _reader(kind)
         return {key: reader(one, f"{at}/{key}") for key, one in cast("dict[str, Any]", raw).items()}
 

@@ -288,7 +288,7 @@ def flagged(text: str) -> tuple[ResultKind, str]:
 
     `failed: ` is taken off. The words of the other kinds are a part of what geode says itself, so they stay.
     """
-    if text.startswith(_OK) and _LOOKS_FLAGGED.match(text, len(_OK)):
+    if text.startswith(_OK) and _LOOKS_FLAGGED.match(text):
         return "ok", text.removeprefix(_OK)
     kind = error_kind(text)
     if kind is None:

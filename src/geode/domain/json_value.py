@@ -49,7 +49,6 @@ class _Unclean(Exception):
     """Something that is no JSON; `path` is filled on the way out, innermost step first."""
 
     def __init__(self, what: str) -> None:
-        super().__init__(what)
         self.what = what
         self.path: list[str] = []
 
@@ -150,4 +149,4 @@ def exact_json(value: object) -> str:
     text = dump_json(value)
     if text.isascii() or clean_text(text) == text:
         return text
-    return json.dumps(value, separators=(",", ":"), allow_nan=False)
+    return json.dumps(value, separators=(",", ":"))

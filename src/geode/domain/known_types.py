@@ -63,7 +63,7 @@ def _table(value: Any, kind: Any, names: set[_Name]) -> Plain | None:
     if ("pandas", "Series") in names and not _counts(value):
         pairs = list(value.items())
         return Plain(dict(pairs) if value.index.is_unique else pairs)
-    if ("numpy", "ndarray") in names and value.dtype.kind in "mM":
+    if ("numpy", "ndarray") in names and value.dtype.kind in ("m", "M"):
         return Plain(value.astype(str).tolist())
     for method in ("to_dicts", "tolist", "to_list", "to_pylist"):
         if callable(getattr(kind, method, None)):

@@ -11,11 +11,11 @@ from returns.result import Failure, Result, Success
 
 from geode.domain.binding import without_unbound
 from geode.domain.choice import Auto, Named, NoTools, Required, choice_word
-from geode.domain.content import Image, Opaque, Owner, Text
+from geode.domain.content import Image, Opaque, Owner, Text, media_word
 from geode.domain.models import ModelRow, row_of
 from geode.domain.reply import ReplyItem
 from geode.domain.request import AdapterCallRequest, Capabilities, not_there
-from geode.domain.sent_media import carried, named, shown, with_words
+from geode.domain.sent_media import carried, shown, with_words
 from geode.domain.sent_tools import tools_problem
 from geode.domain.thinking import ThinkingBudget, thinking_kind
 from geode.domain.turns import AssistantTurn, ToolResultsTurn, Turn, UserTurn, visible
@@ -198,10 +198,10 @@ def _of_turns(request: AdapterCallRequest, target: _Target) -> Iterator[str]:
         yield "the conversation says nothing that could be answered; give it a user's turn with text"
     for place, part in shown(request.conversation).by_users:
         if not carried(part, target.able):
-            yield f"model {request.model} cannot be sent {named(part)} (user turn {place}) on this wire"
+            yield f"model {request.model} cannot be sent {media_word(part)} (user turn {place}) on this wire"
         elif isinstance(part, Image) and (problem := target.able.pictures.problem(part.data)):
             way_out = 'make it smaller, or have geode do it: pip install "geode[images]"'
-            yield f"model {request.model} cannot be sent {named(part)} (user turn {place}): {problem}; {way_out}"
+            yield f"model {request.model} cannot be sent {media_word(part)} (user turn {place}): {problem}; {way_out}"
 
 
 # ---- what goes out otherwise -------------------------------------------------------------------

@@ -6,13 +6,15 @@ import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
 from decimal import Decimal
-from typing import Any, Final, Literal, Self
+from typing import Any, Final, Literal, Self, TypeVar
 
 from geode.domain.approval import Grant
 from geode.domain.errors import Misuse
 from geode.domain.naming import refuse_unknown
 from geode.domain.offload import ResultLimits
-from geode.domain.retry import RetryPolicy
+from geode.domain.retry import RetryPolicy, is_number
+
+Kind = TypeVar("Kind")
 
 _FROM_ONE: Final = (
     *("max_rounds", "max_parallel", "wrap_up_output_tokens", "max_total_tokens", "max_output_tokens"),
@@ -25,6 +27,7 @@ _FROM_NONE: Final = (
 )
 # None is no limit here.
 _OPEN: Final = ("max_tool_calls", "max_total_tokens", "max_output_tokens", "max_no_progress_hints")
+_TAKES: Final = {"retry": "a RetryPolicy", "grants": 'a tuple of Grant, such as (Grant("read"),)'}
 _RANGES: Final = (
     *(("wrap_up_share_of_rounds", 1.0), ("wrap_up_share_of_seconds", 1.0)),
     *(("wrap_up_seconds", math.inf), ("recovery_seconds", math.inf)),
@@ -113,6 +116,9 @@ class Policy:
             _limits(f"result_limits_of[{name!r:.80}]", limits)
         if self.oversize_images not in ("resize", "refuse"):
             raise Misuse("policy-value", f'Policy.oversize_images is "resize" or "refuse", got {self.oversize_images!r}')
+        _of_kind("retry", self.retry, RetryPolicy)
+        for grant in _of_kind("grants", self.grants, tuple):
+            _of_kind("grants", grant, Grant)
 
 
 def _whole(name: str, value: object, least: int) -> None:
@@ -125,8 +131,8 @@ def _whole(name: str, value: object, least: int) -> None:
 def _positive(name: str, value: object) -> None:
     if value is None and name == "max_seconds":
         return
-    if not isinstance(value, int | float) or isinstance(value, bool) or not math.isfinite(value) or value <= 0:
-        raise Misuse("policy-value", f"Policy.{name} must be a number of seconds above 0, got {value!r}")
+    if not is_number(value) or value <= 0:
+        raise Misuse("policy-value", f"Policy.{name} must be a number of seconds above 0, got {value!r:.80}")
 
 
 def _limits(name: str, value: object) -> None:
@@ -141,6 +147,12 @@ def _dollars(name: str, value: object) -> None:
 
 
 def _within(name: str, value: object, most: float) -> None:
-    if not isinstance(value, int | float) or isinstance(value, bool) or not 0 <= value <= most:
+    if not is_number(value) or not 0 <= value <= most:
         limit = "0 or more seconds" if most == math.inf else f"between 0 and {most:g}"
-        raise Misuse("policy-value", f"Policy.{name} must be {limit}, got {value!r}")
+        raise Misuse("policy-value", f"Policy.{name} must be {limit}, got {value!r:.80}")
+
+
+def _of_kind(name: str, value: Kind, kind: type[Kind]) -> Kind:
+    if not isinstance(value, kind):
+        raise Misuse("policy-value", f"Policy.{name} takes {_TAKES[name]}, got {value!r:.80}")
+    return value

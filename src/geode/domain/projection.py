@@ -7,7 +7,7 @@ Source: wire facts H.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from typing import Any, Final
 
 from geode.domain.regular import well_formed
@@ -198,8 +198,8 @@ def _keys_sent(root: Schema) -> Schema:
         return root
     kept = told(anchored(root), [word for word in _CONDITIONAL if word in root])
     renamed = {**kept, "properties": {names[name]: one for name, one in object_in(kept.get("properties")).items()}}
-    return _changed(renamed, "required", _renamed(renamed.get("required", _GONE), names.get))
+    return _changed(renamed, "required", _renamed(renamed.get("required", _GONE), names))
 
 
-def _renamed(required: Any, name_of: Callable[[str, str], str]) -> Any:
-    return required if required is _GONE else [name_of(name, name) for name in list_in(required)]
+def _renamed(required: Any, names: Mapping[str, str]) -> Any:
+    return required if required is _GONE else [names[name] for name in list_in(required) if name in names]

@@ -26,17 +26,17 @@ def repair(turns: tuple[Turn, ...]) -> tuple[tuple[Turn, ...], tuple[Repair, ...
         match turn:
             case UserTurn():
                 mended.append(turn)
-            case ToolResultsTurn() if not turn.results:
-                repairs.append(Repair("empty_dropped", index))
             case ToolResultsTurn():
-                pass  # placed with the calls they answer, or dropped, by `_close`
+                if not turn.results:
+                    repairs.append(Repair("empty_dropped", index))
+                # Results of later on are placed with the calls they answer, or dropped, by `_close`.
+                if index < first:
+                    repairs += (Repair("orphan_dropped", index, found.call_id) for found in turn.results)
+                    mended += [UserTurn((), turn.hints)] if turn.hints else []
             case AssistantTurn() if index not in rounds:
                 repairs.append(Repair("empty_dropped", index))
             case AssistantTurn():
                 mended += _close(index, turn, rounds[index], (taken, numbers), repairs)
-        if isinstance(turn, ToolResultsTurn) and index < first:
-            repairs += (Repair("orphan_dropped", index, found.call_id) for found in turn.results)
-            mended += [UserTurn((), turn.hints)] if turn.hints else []
     return tuple(mended), tuple(repairs)
 
 
@@ -104,7 +104,7 @@ def _answers(index: int, calls: tuple[ToolUseBlock, ...], round: _Round, repairs
             yield result(call.id, "interrupted", INTERRUPTED)
             continue
         _, found = round.answers[place]
-        yield found if found.call_id == call.id else replace(found, call_id=call.id)
+        yield replace(found, call_id=call.id)
     repairs += round.dropped
     came = list(round.answers)
     if came != sorted(came) or any(at != index + 1 for at, _ in round.answers.values()):

@@ -85,7 +85,7 @@ class Stream:
         walk.path.append(str(len(self)))
         item = walk.standing_in(item)
         block = Text(item) if isinstance(item, str) and not isinstance(item, Enum) else walk.block(item)
-        data = walk.data(item if block is None else block)
+        data = walk.data(item)
         walk.path.pop()
         self._only_text = self._only_text and isinstance(item, str)
         self._taken.append((data, block))

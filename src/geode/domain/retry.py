@@ -6,7 +6,7 @@ import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from typing import Final
+from typing import Final, TypeGuard
 
 from geode.domain.errors import Misuse
 from geode.domain.failures import RETRYABLE, CallFailure, RetryHint, classify_retry_error
@@ -28,12 +28,23 @@ class RetryPolicy:
     max_hint_seconds: float = 60.0
 
     def __post_init__(self) -> None:
-        if self.attempts < 1:
-            raise Misuse("policy-value", f"RetryPolicy.attempts must be 1 or more, got {self.attempts}")
+        attempts: object = self.attempts
+        if not isinstance(attempts, int) or isinstance(attempts, bool) or attempts < 1:
+            raise Misuse("policy-value", f"RetryPolicy.attempts must be a whole number of 1 or more, got {attempts!r:.80}")
         for name in ("base_seconds", "max_seconds", "max_hint_seconds"):
-            value = getattr(self, name)
-            if not math.isfinite(value) or value < 0:
-                raise Misuse("policy-value", f"RetryPolicy.{name} must be 0 or more seconds, got {value}")
+            value: object = getattr(self, name)
+            if not is_number(value) or value < 0:
+                raise Misuse("policy-value", f"RetryPolicy.{name} must be 0 or more seconds, got {value!r:.80}")
+
+
+def is_number(value: object) -> TypeGuard[int | float]:
+    """Whether it is a finite number that a clock can count with."""
+    if not isinstance(value, int | float) or isinstance(value, bool):
+        return False
+    try:
+        return math.isfinite(value)
+    except OverflowError:  # a whole number that is larger than any float
+        return False
 
 
 def retry_delay_for(policy: RetryPolicy, failure: CallFailure, attempt: int, jitter: float) -> float | None:

@@ -44,7 +44,7 @@ def merged_root(root: Schema, refused: Collection[str]) -> Schema:
     lossless = [word for word in words if word == "allOf" and _merges_whole(list_in(plain["allOf"]), found)]
     rest = told({word: value for word, value in plain.items() if word not in lossless}, set(words) - set(lossless))
     merged: dict[str, Any] = {**rest, "properties": found.properties}
-    return {**merged, "required": list(found.required)} if found.required or "required" in plain else merged
+    return {**merged, "required": list(found.required)} if found.required else merged
 
 
 def told(root: Schema, words: Iterable[str]) -> Schema:

@@ -85,18 +85,15 @@ def next_stage(
     grants: Sequence[Grant],
     seconds: float | None,
     current: RunStage = RunStage((), ()),
-) -> RunStage | Suspend | None:
-    """What the round needs next, or None when every call has its result.
+) -> RunStage | Suspend:
+    """What a round needs next in which calls wait for their results.
 
     WRITE and DANGEROUS calls are barriers: each is a stage of its own, asked when its turn comes.
     All EXPENSIVE calls are asked for in one question, at the earliest stage, and so is whether a tool
     that keeps failing may run once more. What the `current` stage asked stays asked, whatever was
     granted meanwhile: an answer that is on its way counts. What stands in for another is checked first.
     """
-    waiting = round.waiting
-    if not waiting:
-        return None
-    unchecked = round.unchecked
+    waiting, unchecked = round.waiting, round.unchecked
 
     def may_start(call: ToolUseBlock) -> bool:
         if call.id in round.decisions:

@@ -132,7 +132,7 @@ def resolve(model: str, providers: Sequence[Provider] = ()) -> Result[Route, str
             return Success(Route(served, model.removeprefix(prefix) if prefix.endswith("/") else model))
     known = [f"{provider.name}/…" for provider in providers] + [f"{prefix}…" for prefix, _ in PREFIXES]
     close = closest(name, [provider.name for provider in providers])
-    hint = f"; did you mean {close[0]}/{rest or '…'}?" if close else ""
+    hint = f"; did you mean {close[0]}/{rest or '…'}?" if close else "."
     return Failure(
-        f'no provider serves the model "{model}"{hint}. Known: {", ".join(known)}, or give session(providers=[Provider(…)])'
+        f'no provider serves the model "{model}"{hint} Known: {", ".join(known)}, or give session(providers=[Provider(…)])'
     )

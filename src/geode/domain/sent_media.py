@@ -20,8 +20,8 @@ class Shown:
     """
 
     seen: int = 0
-    by_users: tuple[tuple[int, Part], ...] = ()
-    in_results: tuple[Part, ...] = ()
+    by_users: tuple[tuple[int, Media], ...] = ()
+    in_results: tuple[Media, ...] = ()
     pictures: tuple[tuple[int, Image], ...] = ()
 
 
@@ -42,12 +42,8 @@ def shown(conversation: Conversation) -> Shown:
     return found
 
 
-def carried(part: Part, able: Capabilities) -> bool:
-    return isinstance(part, Text) or media_kind(part) in able.media
-
-
-def named(part: Part) -> str:
-    return "text" if isinstance(part, Text) else media_word(part)
+def carried(part: Media, able: Capabilities) -> bool:
+    return media_kind(part) in able.media
 
 
 def with_words(conversation: Conversation, able: Capabilities) -> tuple[Conversation, str] | None:
@@ -86,12 +82,12 @@ def _worded(turn: Turn, able: Capabilities, surplus: Collection[int]) -> Turn:
     def said(part: Part) -> Part:
         if isinstance(part, Image) and next(numbers) in surplus:
             why = able.pictures.problem(part.data) or "a request takes no more pictures than it has"
-            return Text(f"[{named(part)}: not shown; {why}]")
+            return Text(f"[{media_word(part)}: not shown; {why}]")
         return part if isinstance(turn, UserTurn) or _stays(part, able) else in_words(part)
 
     match turn:
         case UserTurn():
-            return replace(turn, items=tuple(map(said, turn.items))) if surplus else turn
+            return replace(turn, items=tuple(map(said, turn.items)))
         case ToolResultsTurn():
             results = tuple(replace(one, content=tuple(map(said, one.content))) for one in turn.results)
             return replace(turn, results=results)

@@ -121,7 +121,7 @@ def _judge(tool: ToolSpec, profile: SchemaProfile) -> _Judged:
 
 def _strict_together(tools: Sequence[ToolSpec], profile: SchemaProfile) -> str | None:
     form: StrictForm | None = profile.strict
-    if not tools or form is None:
+    if form is None:
         return None
     loads = [_judged(tool, profile).load for tool in tools]
     counted = (

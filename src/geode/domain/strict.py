@@ -186,7 +186,7 @@ def _of_references(schema: Schema, form: StrictForm) -> Iterator[str]:
 
 def _home(path: Path) -> Path:
     """The definition that a path is in, or the root."""
-    return path[:2] if path[:1] and path[0] in DEFINITIONS else ()
+    return path[:2] if path and path[0] in DEFINITIONS else ()
 
 
 def _circle(links: Mapping[Path, Mapping[Path, Path]]) -> Path | None:

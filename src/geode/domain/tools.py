@@ -107,5 +107,5 @@ def _contract_of(key: str, value: object) -> object:
 
 def schema_digest(spec: ToolSpec) -> str:
     """A short fingerprint of the input schema, equal for equal JSON."""
-    text = json.dumps(spec.input_schema, sort_keys=True, ensure_ascii=True)
+    text = json.dumps(spec.input_schema, sort_keys=True)
     return hashlib.sha256(text.encode()).hexdigest()[:16]

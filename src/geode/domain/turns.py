@@ -34,6 +34,10 @@ class Hint(str):
     def __eq__(self, other: object) -> bool:
         return str.__eq__(self, other) is True and (not isinstance(other, Hint) or self.kind == other.kind)
 
+    # A text has one of its own, which asks nobody.
+    def __ne__(self, other: object) -> bool:
+        return not self == other
+
     __hash__ = str.__hash__
 
 

@@ -245,7 +245,7 @@ class Walk:
         place = "".join(f"/{pointer_part(step)}" for step in self.path) or "/"
         return place if len(place) <= _SHOWN else f"{place[:_SHOWN]}…"
 
-    def refusal(self, value: object, why: str = "") -> Unrenderable:
+    def refusal(self, value: object, why: str) -> Unrenderable:
         return Unrenderable(f"a value of type {type(value).__name__} at {self.place}{why}")
 
     def raised(self, value: object, error: Exception, when: str = "read") -> Unrenderable:
@@ -291,4 +291,4 @@ def shown_text(text: str) -> Text:
 
 
 def visible_blocks(blocks: Iterable[Part]) -> tuple[Part, ...]:
-    return tuple(block for block in blocks if not isinstance(block, Text) or block.text.strip()) or (shown_text(""),)
+    return tuple(block for block in blocks if not isinstance(block, Text) or block.text.strip())

@@ -45,5 +45,5 @@ def clash(names: Iterable[str], sent: Callable[[str], str]) -> tuple[str, str] |
 
 
 def _made(name: str, unfit: re.Pattern[str]) -> str:
-    digest = hashlib.sha256(name.encode("utf-8", "surrogatepass")).hexdigest()[:_HASH]
+    digest = hashlib.sha256(name.encode(errors="surrogatepass")).hexdigest()[:_HASH]
     return f"{unfit.sub('_', name[: _LENGTH - _HASH - 1])}_{digest}"

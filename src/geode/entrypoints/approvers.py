@@ -6,7 +6,7 @@ import asyncio
 import inspect
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import replace
-from typing import Final
+from typing import Final, cast
 from weakref import WeakKeyDictionary, WeakValueDictionary
 
 from geode.domain.approval import Approve, Decision, Deny, Later, Question
@@ -79,7 +79,10 @@ class InTurn:
         turns = _TURNS.setdefault(asyncio.get_running_loop(), WeakValueDictionary())
         turn = turns.setdefault(self._key, asyncio.Lock())
         async with turn:
-            return await self._approver.decide(question)
+            found: object = self._approver.decide(question)
+            # One that is no coroutine function is understood too, as a function of one call is.
+            answers = await found if inspect.isawaitable(found) else found
+            return cast("Mapping[str, Decision]", answers)
 
 
 def takes_one(function: Callable[..., object]) -> bool:

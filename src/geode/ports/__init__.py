@@ -3,6 +3,7 @@
 The names below are all that an author of an adapter, or of another port, needs.
 """
 
+from geode.domain.approval import Asked, Decision, Question
 from geode.domain.arguments import sent_input, tool_use
 from geode.domain.call_ids import sent_id
 from geode.domain.choice import Auto, Named, NoTools, Required, ToolChoice
@@ -47,6 +48,7 @@ __all__ = [
     "AdapterCallResult",
     "AdaptiveThinking",
     "Approver",
+    "Asked",
     "AssistantTurn",
     "Auto",
     "CallFailure",
@@ -55,6 +57,7 @@ __all__ = [
     "Clock",
     "Conversation",
     "ConversationStore",
+    "Decision",
     "Delta",
     "Document",
     "DocumentUrl",
@@ -81,6 +84,7 @@ __all__ = [
     "Part",
     "PictureLimits",
     "Piece",
+    "Question",
     "Required",
     "ResultStore",
     "RetryHint",

@@ -5,15 +5,18 @@ from typing import Any
 
 import pytest
 
+import geode
+from geode import ToolContext
 from geode.adapters.journal_memory import MemoryJournal
 from geode.adapters.scripted.model import ScriptedModel
+from geode.domain.approval import Grant
 from geode.domain.content import Text
 from geode.domain.conversation import Conversation
 from geode.domain.loop.outcome import Exhausted
 from geode.domain.policy import Policy
-from geode.domain.script import fails, says
+from geode.domain.script import Called, calls, fails, says
 from geode.domain.turns import UserTurn
-from geode.ports.events import Hooked, ModelCalled, Notice
+from geode.ports.events import Hooked, ModelCalled, Notice, ToolFinished
 from geode.ports.hooks import Hooks, Veto
 from tests.unit.application.rig import Recorder, answered, loop_of, outcome_of, replayed, tasks_left
 
@@ -82,6 +85,30 @@ async def test_where_none_made_it_shorter_the_run_ends_and_says_why(hook: Any, w
     assert isinstance(outcome, Exhausted)
     assert (outcome.reason, len(outcome.conversation.turns)) == ("context_exhausted", 4)
     assert outcome.why.endswith(f". It was not compacted: {why}")
+
+
+async def test_a_call_of_a_later_round_is_run_although_its_id_was_one_of_a_turn_that_is_gone() -> None:
+    ran: list[tuple[int, str]] = []
+
+    @geode.tool(tier="write", idempotent=True)
+    async def pay(cents: int, context: ToolContext[None]) -> str:
+        ran.append((cents, context.idempotency_key))
+        return "paid"
+
+    def latest(conversation: Conversation) -> Conversation:
+        return Conversation((SUMMARY, *conversation.turns[-2:]))
+
+    # Servers that count the calls of each reply use the same ids again and again.
+    wanted = [calls(Called("pay", {"cents": cents}, id="call_0")) for cents in (1, 2, 3, 4)]
+    model = ScriptedModel(wanted[0], wanted[1], TOO_LONG, wanted[2], TOO_LONG, wanted[3], says("done"))
+    seen = Recorder()
+    loop = loop_of(
+        model=model, tools=[pay], hooks=[Hooks(compact=latest)], observe=[seen], policy=Policy(grants=(Grant("pay"),))
+    )
+    answered(await asyncio.wait_for(loop.run("go"), 10))
+    assert [cents for cents, _ in ran] == [1, 2, 3, 4]
+    assert len({key for _, key in ran}) == 4, "each payment is one of its own"
+    assert len(seen.of(ToolFinished)) == 4
 
 
 async def test_stopping_does_not_wait_for_a_compaction() -> None:

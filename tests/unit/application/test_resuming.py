@@ -186,6 +186,13 @@ async def test_text_that_is_no_snapshot_is_refused() -> None:
             await session().resume(text, {})
 
 
+@pytest.mark.parametrize("snapshot", [None, 5, b"{}"])
+async def test_what_is_no_text_is_no_snapshot(snapshot: Any) -> None:
+    with pytest.raises(Misuse, match="a snapshot is the text of a Suspended outcome, got ") as caught:
+        await session().resume(snapshot, {})
+    assert caught.value.id == "snapshot-type"
+
+
 async def test_a_tool_that_vanished_has_failed_and_the_run_goes_on() -> None:
     parked = await suspended(("pay", {"n": 0}), ("write", {"n": 1}))
     loop = session(says("done"), tools=[read, write], approver=Asks())
@@ -195,7 +202,7 @@ async def test_a_tool_that_vanished_has_failed_and_the_run_goes_on() -> None:
 
 
 def changed(how: str) -> Any:
-    async def other(n: str) -> str:
+    async def other(n: int, twice: bool = False) -> str:
         RAN.append(f"other {n}")
         return "other"
 
@@ -217,6 +224,22 @@ async def test_a_tool_that_changed_is_asked_about_again(how: str) -> None:
     assert asks.asked == [["write"]], "the answer was for another tool"
     assert kinds(outcome) == ["denied"]
     assert RAN == []
+
+
+async def test_arguments_that_a_changed_tool_takes_no_more_are_never_asked_about_nor_run() -> None:
+    parked = await suspended(("write", {"n": 1}), ("write", {"n": 2}))
+
+    @geode.tool(tier="write", name="write")
+    async def words(n: str) -> str:
+        RAN.append(f"words {n}")
+        return "words"
+
+    asks = Asks(lambda call: Approve())
+    loop = session(says("done"), tools=[read, pay, words], approver=asks)
+    outcome = answered(await loop.resume(parked.snapshot, {parked.asked[0].id: Approve()}))
+    assert (asks.asked, RAN) == ([], [])
+    assert kinds(outcome) == ["failed", "failed"]
+    assert texts(outcome) == [f"write was not run: /n: {n} is not of type 'string'" for n in (1, 2)]
 
 
 async def test_a_tool_that_is_the_same_is_not_asked_about_again() -> None:

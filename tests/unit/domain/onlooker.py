@@ -141,6 +141,7 @@ class Onlooker:
         self.now = 0.0
         self.inputs = self.put_off = 0
         self.used = Usage()
+        self.given = set[str]()
         # The names of the rules that this run met, for whoever counts them.
         self.met: set[str] = set()
 
@@ -261,7 +262,11 @@ class Onlooker:
         self.twin = step(loads(State, dumps(self.twin)) if self.thorough else self.twin, input)
         if isinstance(input, ModelReplied):
             self.used += input.reply.usage
-        self.book.take(input, self.ids(before))
+        ids = self.ids(before)
+        if isinstance(input, ModelReplied):
+            assert self.given.isdisjoint(ids), "an id is given once in a run, compacted or not"
+            self.given.update(ids)
+        self.book.take(input, ids)
         self.check()
         if not isinstance(input, Compacted):
             assert self.state.closed.turns[: len(before.closed.turns)] == before.closed.turns, "what was stored stays so"

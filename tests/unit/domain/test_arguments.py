@@ -50,7 +50,7 @@ PARSED: list[tuple[Any, dict[str, Any]]] = [
 ]
 
 
-@pytest.mark.parametrize(("given", "parsed"), PARSED, ids=repr)
+@pytest.mark.parametrize(("given", "parsed"), PARSED, ids=range(len(PARSED)))
 def test_what_is_understood(given: Any, parsed: dict[str, Any]) -> None:
     assert parse_arguments(given).unwrap() == parsed
 
@@ -89,7 +89,7 @@ REFUSED: list[tuple[Any, str]] = [
 ]
 
 
-@pytest.mark.parametrize(("given", "why"), REFUSED, ids=repr)
+@pytest.mark.parametrize(("given", "why"), REFUSED, ids=range(len(REFUSED)))
 def test_what_the_model_is_told(given: Any, why: str) -> None:
     assert parse_arguments(given).swap().unwrap() == why + AGAIN
 

@@ -2,19 +2,22 @@
 
 from __future__ import annotations
 
+import hashlib
 from dataclasses import replace
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from geode.domain.binding import bound, without_unbound
+from geode.domain.codec import dumps
 from geode.domain.content import Opaque, Owner, Text
 from geode.domain.conversation import Conversation
 from geode.domain.models import CLAUDE
 from geode.domain.negotiation import negotiate
 from geode.domain.request import AdapterCallRequest, Capabilities
-from geode.domain.turns import AssistantTurn, Turn
-from tests.unit.domain.builders import call, results, spec, user
+from geode.domain.turns import AssistantTurn, Transcript, Turn
+from tests.unit.domain.builders import assistant, call, results, spec, user
 
 ME = Owner("p", "claude-opus-5-5")
 ABLE = Capabilities(models=CLAUDE)
@@ -111,6 +114,45 @@ def test_items_of_others_are_not_looked_at() -> None:
     foreign = AssistantTurn((Opaque(Owner("q", "m"), "thinking", "1"), Text("hi")), Owner("q", "m"))
     talk = request(user(), foreign, user())
     assert without_unbound(talk, ME) is talk
+
+
+@pytest.mark.parametrize("place", [0, 1])
+def test_other_words_in_an_earlier_turn_drop_what_was_thought_after_it(place: int) -> None:
+    talk = rounds(2, request(user(), assistant("said"), user()))
+    other: Turn = assistant("said otherwise") if place else user("asked otherwise")
+    turns = (*talk.turns[:place], other, *talk.turns[place + 1 :])
+    assert thoughts(replace(talk, conversation=Conversation(turns))) == []
+
+
+def test_the_fingerprint_is_stored_and_so_stays_the_same() -> None:
+    """Of nothing, a line end, and the head as JSON; then of that, a line end, and each turn as it is stored."""
+    asked = request(user())
+    (thought,) = bound((Opaque(ME, "thinking", "1"),), asked)
+    head = '["s",[["read","does read",{"type":"object","properties":{}},false]]]'
+    before, turn = fingerprint(f"\n{head}"), dumps(Transcript((user(),)))
+    assert isinstance(thought, Opaque)
+    assert thought.bound_to == fingerprint(f"{before}\n{turn}")
+
+
+def fingerprint(text: str) -> str:
+    return hashlib.sha256(text.encode()).hexdigest()[:32]
+
+
+def test_what_was_worked_out_for_a_conversation_is_worked_out_once() -> None:
+    asked = request(user())
+    bound((), asked)
+    (key,) = asked.conversation.memo
+    asked.conversation.memo[key] = ["kept", "kept"]
+    assert bound((Opaque(ME, "thinking", "1"),), asked) == (Opaque(ME, "thinking", "1", "kept"),)
+
+
+def test_what_was_repaired_is_known_though_thinking_stayed_behind() -> None:
+    asked = request(user())
+    said = replied(asked, 1)
+    talk = Conversation.repaired((user(), said, results("c1"), results("orphan")))
+    sent = without_unbound(replace(asked, conversation=talk, system="other"), ME)
+    assert sent.conversation != talk
+    assert [one.kind for one in sent.conversation.repairs] == ["orphan_dropped"]
 
 
 @settings(max_examples=60)

@@ -36,6 +36,7 @@ def test_every_call_gets_an_id_of_its_own(given: list[str], taken: list[str], ma
     items = tuple(call(id) for id in given)
     assert ids(with_unique_ids(items, 3, taken)) == made
     assert ids(with_unique_ids(items, 3, taken)) == made, "the same reply always gets the same ids"
+    assert (with_unique_ids(items, 3, taken) is items) is (given == made), "the very same where nothing was renamed"
 
 
 def test_one_id_for_thousands_of_calls_takes_linear_time() -> None:

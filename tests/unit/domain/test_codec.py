@@ -40,6 +40,7 @@ def _nothing_worked_out(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(codec, "_readers", {})
 
 
+@pytest.mark.random
 @pytest.mark.parametrize("kind", KINDS, ids=[kind.__name__ for kind in KINDS])
 def test_what_was_stored_comes_back(kind: type) -> None:
     @settings(max_examples=20)

@@ -267,6 +267,11 @@ STATUSES = [
     (200, "", "", "response", 200),
     (200, "", "", "stream", None),
     (399, "", "", "response", 399),
+    (200, "", "400", "response", 400),
+    (200, "", "599", "response", 599),
+    # No status of an error has these.
+    (200, "", "399", "response", 200),
+    (200, "", "600", "response", 200),
     (None, "", "", "stream", None),
     (None, "", "", "response", None),
     (None, "rate_limit_error", "", "response", 429),

@@ -265,3 +265,15 @@ def test_many_names_and_long_ones_are_bounded() -> None:
     assert "you called 'a', 'b', 'c' and 2 more with" in no_progress_text(calls, Policy())
     assert "you called 'a', 'b', 'c' with" in no_progress_text(calls[:3], Policy())
     assert len(no_progress_text([call("a", "x" * 10_000)], Policy())) < 300
+
+
+def test_a_result_too_few_is_a_mistake() -> None:
+    with pytest.raises(ValueError, match="shorter"):
+        failures_in_a_row({}, [call("a"), call("b")], found("ok"), TOOLS, Policy())
+
+
+@pytest.mark.parametrize("known", [Repeat((2, 5)), Repeat((5,), 1), Repeat((), 2)])
+def test_what_was_not_called_and_is_within_the_window_is_not_made_anew(known: Repeat) -> None:
+    """Of ten rounds that count, the second is the first in round 11."""
+    after, _ = repeated({KEY: known}, [B], 11, TOOLS, Policy())
+    assert after[KEY] is known

@@ -11,7 +11,17 @@ from typing import Any
 
 import pytest
 
-from geode.domain.json_value import MAX_DEPTH, clean_json, clean_text, dump_bytes, dump_json, exact_json, pointer_part
+from geode.domain.json_value import (
+    MAX_DEPTH,
+    canonical_json,
+    clean_json,
+    clean_text,
+    dump_bytes,
+    dump_json,
+    exact_json,
+    pointer_part,
+    same_json,
+)
 
 TEXTS = [
     ("", ""),
@@ -28,7 +38,7 @@ TEXTS = [
 ]
 
 
-@pytest.mark.parametrize(("text", "clean"), TEXTS, ids=ascii)
+@pytest.mark.parametrize(("text", "clean"), TEXTS, ids=range(len(TEXTS)))
 def test_lone_surrogates_are_replaced(text: str, clean: str) -> None:
     assert clean_text(text) == clean
     assert clean_json([text, {text: text}]) == [clean, {clean: clean}]
@@ -72,6 +82,18 @@ def test_what_is_refused_names_its_place(value: Any, why: str) -> None:
         clean_json(value)
 
 
+@pytest.mark.parametrize(("letters", "shown"), [(79, "/" + "k" * 79), (80, "/" + "k" * 79 + "…")])
+def test_a_place_is_shown_up_to_a_length(letters: int, shown: str) -> None:
+    with pytest.raises(ValueError, match=f"^{shown} is nan"):
+        clean_json({"k" * letters: math.nan})
+
+
+def test_an_integer_is_as_long_as_python_writes_one() -> None:
+    assert clean_json(-(2**13_999)) == -(2**13_999)
+    with pytest.raises(ValueError, match=r"^/0 is an integer of more than 14000 bits$"):
+        clean_json([2**14_000])
+
+
 def nested(depth: int) -> Any:
     value: Any = 1
     for _ in range(depth):
@@ -113,3 +135,44 @@ def test_what_must_go_back_as_it_came_keeps_lone_surrogates_as_escapes() -> None
     assert exact_json({"a": "é"}) == '{"a":"é"}'
     assert exact_json({"a": "é\ud800", "b": 1}) == '{"a":"\\u00e9\\ud800","b":1}'
     assert json.loads(exact_json({"a": "é\ud800"})) == {"a": "é\ud800"}
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "equal"),
+    [
+        # Spec section 6: equal JSON values, key order ignored, 1 equals 1.0.
+        ({"a": 1, "b": [2]}, {"b": [2.0], "a": 1.0}, True),
+        ({"a": 1}, {"a": 1, "b": 2}, False),
+        ({"a": 1}, {"b": 1}, False),
+        ({"a": 1}, {"a": 2}, False),
+        ([1, 2], [1, 2], True),
+        ([1, 2], [2, 1], False),
+        ([1], [1, 2], False),
+        ([1, 2], [1], False),
+        ({}, [], False),
+        ([], {}, False),
+        ({"a": 1}, ["a"], False),
+        (["a"], {"a": 1}, False),
+        ("a", ["a"], False),
+        (["a"], "a", False),
+        ({"a": 1}, "a", False),
+        (1, True, False),
+        (0, False, False),
+        (False, 0, False),
+        (True, True, True),
+        ([True], [1], False),
+        ("1", 1, False),
+        (None, False, False),
+        (None, None, True),
+        ("é", "é", True),
+    ],
+)
+def test_equal_json(one: Any, other: Any, equal: bool) -> None:
+    assert same_json(one, other) is equal
+    assert (canonical_json(one) == canonical_json(other)) is equal
+
+
+def test_the_one_text_of_equal_values() -> None:
+    assert canonical_json({"b": [1.0, (2.5, None)], "a": "é"}) == '{"a":"\\u00e9","b":[1,[2.5,null]]}'
+    with pytest.raises(ValueError, match="not JSON compliant"):
+        canonical_json([math.nan])

@@ -49,6 +49,12 @@ def test_two_fifths_alike_is_close_enough() -> None:
     assert closest("abcdef", ["abcxyzw"]) == ()
 
 
+def test_the_very_name_comes_before_its_letters_in_another_order() -> None:
+    assert closest("ba", ["ab", "ba"]) == ("ba", "ab")
+    # And these before a name that shares three pairs of four.
+    assert closest("abcde", ["abcdx", "badec"]) == ("badec", "abcdx")
+
+
 def test_equal_names_without_pairs() -> None:
     assert closest("a", ["a"]) == ("a",)
     assert closest("é", ["É"]) == ("É",)

@@ -122,6 +122,9 @@ def test_seconds_above_zero(name: str) -> None:
     assert policy(name, 7) == 7
     for wrong in (0, 0.0, -1, math.inf, math.nan, "1", True):
         assert refused(name, wrong) == f"Policy.{name} must be a number of seconds above 0, got {wrong!r} [policy-value]"
+    assert refused(name, 10**400).startswith(f"Policy.{name} must be a number of seconds above 0, got 1000"), (
+        "no float is as large"
+    )
 
 
 @pytest.mark.parametrize("name", SECONDS[1:])
@@ -141,7 +144,7 @@ def test_shares_lie_between_nothing_and_all(name: str) -> None:
 def test_the_last_seconds_and_those_to_wait_are_not_negative(name: str) -> None:
     for right in (0, 0.5, 100_000):
         assert policy(name, right) == right
-    for wrong in (-0.01, math.nan, "30", None, False):
+    for wrong in (-0.01, math.nan, math.inf, "30", None, False):
         assert refused(name, wrong) == f"Policy.{name} must be 0 or more seconds, got {wrong!r} [policy-value]"
 
 
@@ -152,6 +155,21 @@ def test_a_cost_is_a_decimal_above_zero() -> None:
         assert refused("max_cost_usd", wrong) == (
             f'Policy.max_cost_usd must be a Decimal above 0, such as Decimal("0.10"), got {wrong!r} [policy-value]'
         )
+
+
+@pytest.mark.parametrize("wrong", [None, 3, "3"])
+def test_how_failed_calls_are_repeated_is_a_policy_of_its_own(wrong: Any) -> None:
+    assert refused("retry", wrong) == f"Policy.retry takes a RetryPolicy, got {wrong!r} [policy-value]"
+
+
+@pytest.mark.parametrize(
+    ("wrong", "shown"), [("read", "'read'"), (None, "None"), (["read"], "['read']"), (("read",), "'read'")]
+)
+def test_grants_are_a_tuple_of_grants(wrong: Any, shown: str) -> None:
+    assert (
+        refused("grants", wrong)
+        == f'Policy.grants takes a tuple of Grant, such as (Grant("read"),), got {shown} [policy-value]'
+    )
 
 
 def test_an_unknown_name_is_refused_with_the_closest() -> None:

@@ -99,6 +99,21 @@ MENDED: Final[dict[str, tuple[Any, ...]]] = {
         of({"t": {"type": "array", "items": {"anyOf": [T1, T2]}}}),
         of({"t": {"type": "array", "prefixItems": [T1, T2]}}),
     ),
+    "the tuples of two drafts at once": (
+        of({"t": {"type": "array", "items": [T1], "prefixItems": [T2]}}),
+        of({"t": {"type": "array", "items": {"anyOf": [T1]}}}),
+        of({"t": {"type": "array", "prefixItems": [T1]}}),
+    ),
+    "an empty tuple": (
+        of({"t": {"type": "array", "items": []}}),
+        of({"t": {"type": "array", "items": {}}}),
+        of({"t": {"type": "array"}}),
+    ),
+    "an empty tuple with more to follow": (
+        of({"t": {"type": "array", "items": [], "additionalItems": T2}}),
+        of({"t": {"type": "array", "items": {}}}),
+        of({"t": {"type": "array", "items": T2}}),
+    ),
     "required: null": (of({"a": T1}, required=None), of({"a": T1}, required=[]), of({"a": T1}, required=[])),
     "required names what is not there": (
         of({"a": T1}, required=["a", "ghost"]),
@@ -122,6 +137,11 @@ MENDED: Final[dict[str, tuple[Any, ...]]] = {
         of({"filter[name]": T1, "$top": T2, "user.name": T1}, required=["$top"]),
         of({"filter[name]": T1, "$top": T2, "user.name": T1}, required=["$top"]),
         of({"filter_name__259d8078fe": T1, "_top_81bf98e409": T2, "user.name": T1}, required=["_top_81bf98e409"]),
+    ),
+    "names that Anthropic refuses, none of them required": (
+        of({"$top": T2}),
+        of({"$top": T2}),
+        of({"_top_81bf98e409": T2}),
     ),
     "a root that is a reference": (
         {"$ref": "#/$defs/N", "$defs": {"N": of({"next": {"$ref": "#/$defs/N"}})}},
@@ -241,6 +261,7 @@ def test_any_schema_is_taken_by_the_server_it_is_projected_for(schema: Any) -> N
     assert json.dumps(schema) == before
 
 
+@pytest.mark.timed
 @pytest.mark.parametrize("profile", PROFILES.values(), ids=PROFILES)
 def test_what_refers_to_itself_without_end_ends(profile: SchemaProfile) -> None:
     doubling = {f"D{n}": {"allOf": [{"$ref": f"#/$defs/D{n + 1}"}] * 2} for n in range(60)}

@@ -7,6 +7,7 @@ from collections import Counter
 from collections.abc import Sequence
 from typing import Any, get_args
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -205,6 +206,7 @@ MET = {
 }
 
 
+@pytest.mark.random
 def test_the_loop_and_the_book_agree_on_a_thousand_runs() -> None:
     met = Counter[str]()
     for number in range(1000):

@@ -218,6 +218,7 @@ def test_what_was_said_to_be_repaired_is_not_touched() -> None:
     assert given == (assistant(call("x"), call("x")), results("x"))
 
 
+@pytest.mark.timed
 @pytest.mark.parametrize(
     "make",
     [

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import time
 from datetime import UTC, datetime
+from typing import Any
 
 import pytest
 
@@ -164,18 +165,18 @@ def test_a_hint_over_a_minute_is_not_waited_for_but_kept() -> None:
     assert hint.raw == "900"
 
 
-@pytest.mark.parametrize("attempts", [0, -1])
-def test_one_attempt_is_the_least(attempts: int) -> None:
+@pytest.mark.parametrize("attempts", [0, -1, 1.5, 2.0, math.nan, math.inf, "3", None, True])
+def test_one_attempt_is_the_least(attempts: Any) -> None:
     with pytest.raises(Misuse) as caught:
         RetryPolicy(attempts=attempts)
-    assert str(caught.value) == f"RetryPolicy.attempts must be 1 or more, got {attempts} [policy-value]"
+    assert str(caught.value) == f"RetryPolicy.attempts must be a whole number of 1 or more, got {attempts!r} [policy-value]"
 
 
 @pytest.mark.parametrize("name", ["base_seconds", "max_seconds", "max_hint_seconds"])
-@pytest.mark.parametrize("value", [-0.1, math.nan, math.inf])
-def test_seconds_are_finite_and_not_negative(name: str, value: float) -> None:
+@pytest.mark.parametrize("value", [-0.1, math.nan, math.inf, "1", None, True])
+def test_seconds_are_finite_and_not_negative(name: str, value: Any) -> None:
     values = {"base_seconds": 1.0, "max_seconds": 1.0, "max_hint_seconds": 1.0, name: value}
     with pytest.raises(Misuse) as caught:
         RetryPolicy(3, **values)
-    assert str(caught.value) == f"RetryPolicy.{name} must be 0 or more seconds, got {value} [policy-value]"
+    assert str(caught.value) == f"RetryPolicy.{name} must be 0 or more seconds, got {value!r} [policy-value]"
     assert RetryPolicy(3, **{**values, name: 0.0}) is not None

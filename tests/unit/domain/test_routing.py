@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from geode.domain.errors import Misuse
-from geode.domain.routing import SHIPPED, Provider, resolve
+from geode.domain.routing import SHIPPED, Provider, Route, resolve
 
 UNTYPED: Any = Provider
 URL = "http://gpu-3:8000/v1"
@@ -79,3 +79,65 @@ def test_a_provider_of_your_own_takes_the_place_of_the_shipped_one_of_its_name()
     own = Provider("anthropic-payg", "messages", "http://127.0.0.1:1", None)
     route = resolve("claude-sonnet-4-5", (own,)).unwrap()
     assert (route.provider, route.model) == (own, "claude-sonnet-4-5")
+
+
+LAB = Provider("lab", "chat", URL)
+
+
+def refusal(**changed: Any) -> str:
+    with pytest.raises(Misuse) as caught:
+        UNTYPED(**{"name": "lab", "wire": "chat", "base_url": URL, **changed})
+    return str(caught.value)
+
+
+def test_a_refusal_names_the_provider_the_setting_and_the_way_out() -> None:
+    assert refusal(wire="response") == (
+        "Provider(\"lab\"): wire 'response' is unknown; did you mean responses? Accepted: messages, responses, chat [provider]"
+    )
+    assert refusal(dialect="zzz") == (
+        "Provider(\"lab\"): dialect 'zzz' is unknown; Accepted: openai, openrouter, glm, generic [provider]"
+    )
+    assert refusal(base_url="nowhere") == (
+        "Provider(\"lab\"): base_url must be http://HOST:PORT/… or https://…, without ? and #, got 'nowhere' [provider]"
+    )
+    assert refusal(key="env:") == 'Provider("lab"): key="env:VARIABLE" names no variable [provider]'
+    assert refusal(key="") == 'Provider("lab"): key is empty. Write key="env:VARIABLE", the key itself, or None [provider]'
+
+
+def test_no_variable_has_an_equals_sign_in_its_name() -> None:
+    assert refusal(key="env:LAB=KEY") == refusal(key="env:")
+
+
+def test_a_provider_by_its_name_is_asked_for_what_follows_it() -> None:
+    other = Provider("other", "chat", URL)
+    assert resolve("lab/llama", (other, LAB)).unwrap() == Route(LAB, "llama")
+    # Only the first slash is geode's.
+    assert resolve("lab/meta/llama", (LAB,)).unwrap() == Route(LAB, "meta/llama")
+    # A given name is stronger than the table.
+    named = Provider("claude-x", "chat", URL)
+    assert resolve("claude-x/llama", (named,)).unwrap() == Route(named, "llama")
+
+
+def test_a_namespace_is_taken_off_and_a_beginning_is_not() -> None:
+    """Spec section 10: exactly one outer namespace is removed."""
+    assert resolve("openrouter/x/y").unwrap() == Route(SHIPPED["openrouter-payg"], "x/y")
+    assert resolve("openrouter/openrouter/auto").unwrap() == Route(SHIPPED["openrouter-payg"], "openrouter/auto")
+    assert resolve("gpt-4o").unwrap() == Route(SHIPPED["openai-payg"], "gpt-4o")
+    # What ends like its namespace keeps its end.
+    assert resolve("openrouter/x/openrouter/").unwrap().model == "x/openrouter/"
+
+
+KNOWN = "openrouter/…, claude-…, glm-…, gpt-…, o1…, o3…, o4-…, or give session(providers=[Provider(…)])"
+
+
+@pytest.mark.parametrize(
+    ("model", "providers", "why"),
+    [
+        ("llama", (), f'no provider serves the model "llama". Known: {KNOWN}'),
+        ("lab", (LAB,), f'no provider serves the model "lab"; did you mean lab/…? Known: lab/…, {KNOWN}'),
+        ("lap/llama", (LAB,), f'no provider serves the model "lap/llama"; did you mean lab/llama? Known: lab/…, {KNOWN}'),
+        ("zzz/llama", (LAB,), f'no provider serves the model "zzz/llama". Known: lab/…, {KNOWN}'),
+    ],
+)
+def test_what_nobody_serves_is_told_with_what_is_close(model: str, providers: tuple[Provider, ...], why: str) -> None:
+    assert resolve(model, providers).swap().unwrap() == why

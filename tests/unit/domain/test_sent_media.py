@@ -10,6 +10,7 @@ from geode.domain.conversation import Conversation
 from geode.domain.negotiation import Adjustment, negotiate
 from geode.domain.pictures import PictureLimits
 from geode.domain.request import AdapterCallRequest, Capabilities
+from geode.domain.sent_media import in_words
 from geode.domain.turns import ToolResultsTurn, Turn, UserTurn
 from tests.unit.domain.builders import assistant, call
 
@@ -50,8 +51,8 @@ def test_of_more_than_a_request_takes_the_oldest_become_words() -> None:
     pictures, words, (adjusted,) = sent(request)
     assert pictures == [png(3), png(4), png(5)]
     assert words == ["[image/png, 40 bytes: not shown; a request takes no more pictures than it has]"] * 2
-    assert adjusted.kind == "media_left_out"
-    assert "the oldest" in adjusted.text
+    text = "p cannot show the model all pictures: words about the oldest, or too large, go out instead"
+    assert adjusted == Adjustment("media_left_out", text)
     assert next(iter(request.conversation.results())).media == (png(1),), "what is stored stays"
 
 
@@ -106,6 +107,10 @@ def test_turns_that_stay_as_they_are_are_the_same() -> None:
         *(True, True, False, True, False),
         *(True, True, True, True, True, True),
     ]
+
+
+def test_a_text_stands_for_itself() -> None:
+    assert in_words(Text("a")) == Text("a")
 
 
 def test_a_plain_text_is_told_where_it_cannot_be_attached() -> None:

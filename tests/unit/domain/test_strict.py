@@ -16,8 +16,9 @@ from geode.domain.conversation import Conversation
 from geode.domain.negotiation import negotiate
 from geode.domain.reply import AdapterCallResult, Stop, Usage
 from geode.domain.request import AdapterCallRequest, Capabilities
-from geode.domain.schema_profile import ANTHROPIC, GENERIC, GLM, OPENAI, OPENROUTER, SchemaProfile
+from geode.domain.schema_profile import ANTHROPIC, GENERIC, GLM, OPENAI, OPENROUTER, SchemaProfile, StrictForm
 from geode.domain.sent_tools import restored, sent_schema, tools_problem
+from geode.domain.strict import strict_problem
 from geode.domain.tools import ToolSpec
 from geode.domain.turns import UserTurn
 from geode.entrypoints.emulator import check
@@ -64,6 +65,7 @@ def test_without_strict_an_optional_property_stays_optional() -> None:
         ({"type": ["string", "integer"]}, {"type": ["string", "integer", "null"]}),
         ({"type": ["string", "null"]}, {"type": ["string", "null"]}),
         ({"type": "string", "enum": ["a"]}, {"type": ["string", "null"], "enum": ["a", None]}),
+        ({"type": ["string", "null"], "enum": ["a", None]}, {"type": ["string", "null"], "enum": ["a", None]}),
         ({"const": 1, "description": "One."}, {"anyOf": [{"const": 1}, {"type": "null"}], "description": "One."}),
         ({"anyOf": [T, {"type": "integer"}]}, {"anyOf": [T, {"type": "integer"}, {"type": "null"}]}),
         ({"$ref": "#/$defs/D"}, {"anyOf": [{"$ref": "#/$defs/D"}, {"type": "null"}]}),
@@ -80,6 +82,11 @@ def test_openai_has_an_optional_property_as_one_that_may_be_null(optional: Any, 
     tool = strict(of({"x": optional}, **definitions))
     assert tools_problem([tool], OPENAI) is None
     assert sent_schema(tool, OPENAI) == closed({"x": sent}, **definitions)
+
+
+def test_openai_keeps_what_is_required_as_it_is() -> None:
+    tool = strict(of({"a": T, "o": T}, required=["a"]))
+    assert sent_schema(tool, OPENAI) == closed({"a": T, "o": {"type": ["string", "null"]}})
 
 
 def test_anthropic_keeps_what_is_optional() -> None:
@@ -116,6 +123,10 @@ def test_every_object_is_reached_and_nothing_of_the_caller_changes() -> None:
 DEEP: Any = T
 for _ in range(10):
     DEEP = closed({"c": DEEP})
+
+IN_LISTS: Any = T
+for _ in range(10):
+    IN_LISTS = {"type": "array", "items": closed({"c": IN_LISTS})}
 
 UNFIT: Final[list[tuple[SchemaProfile, Any, str]]] = [
     (OPENAI, of({"v": {"oneOf": [{"type": "integer"}, T]}}), "/properties/v/oneOf: oneOf is not permitted"),
@@ -163,6 +174,38 @@ UNFIT: Final[list[tuple[SchemaProfile, Any, str]]] = [
         ),
         "/$defs/N/properties/n/$ref: a definition that leads back to itself is not permitted",
     ),
+    (
+        ANTHROPIC,
+        of(
+            {"a": {"$ref": "#/$defs/A"}},
+            **{
+                "$defs": {
+                    "A": of({"end": {"$ref": "#/$defs/End"}, "b": {"$ref": "#/$defs/B"}}),
+                    "B": of({"a": {"$ref": "#/$defs/A"}}),
+                    "End": of({"t": T}),
+                }
+            },
+        ),
+        "/$defs/A/properties/b/$ref: a definition that leads back to itself is not permitted",
+    ),
+    (
+        ANTHROPIC,
+        of({"n": {"$ref": "#"}}),
+        "/properties/n/$ref: a definition that leads back to itself is not permitted",
+    ),
+    (ANTHROPIC, of({"xs": {"type": "array"}}), "/properties/xs: the array does not say what it holds"),
+    (
+        OPENAI,
+        of({"m": {"type": "object", "additionalProperties": {"const": "x" * 99}}}),
+        f'/properties/m/additionalProperties: {{"const":"{"x" * 70} allows free properties, strict allows none',
+    ),
+    (OPENAI, closed({"c": IN_LISTS}), "/: 11 levels of objects, at most 10 are permitted"),
+    (OPENAI, of({"e": {"enum": list(range(1000))}, "c": {"const": 1}}), "/: 1001 values of enums, at most 1000 are permitted"),
+    *(
+        (OPENAI, of({}, **{word: {"n" * 120_001: T}}), "/: 120001 characters of names and values, at most 120000 are permitted")
+        for word in ("$defs", "definitions")
+    ),
+    (OPENAI, of({"r": {"$ref": "x" * 99}}), f'/properties/r/$ref: "{"x" * 79} leads nowhere in the schema'),
 ]
 
 
@@ -175,6 +218,29 @@ def test_what_does_not_fit_is_refused_by_its_place(profile: SchemaProfile, schem
     assert schema == before
 
 
+def test_what_is_at_the_bounds_is_permitted() -> None:
+    """A list of at least one, an object that is closed and empty, and no more than is counted."""
+    assert tools_problem([strict(of({"xs": {"type": "array", "items": T, "minItems": 1}}))], ANTHROPIC) is None
+    assert tools_problem([strict(of({"m": {"type": "object", "additionalProperties": False}}))], OPENAI) is None
+    assert tools_problem([strict(of({"e": {"enum": list(range(999))}, "c": {"const": 1}}))], OPENAI) is None
+    assert tools_problem([strict(closed({"c": IN_LISTS["items"]["properties"]["c"]}))], OPENAI) is None
+    assert tools_problem([strict(of({}, **{"$defs": {"n" * 120_000: T}}))], OPENAI) is None
+    none_at_least = StrictForm(frozenset(), frozenset(), min_items=0)
+    assert strict_problem({"type": "array", "items": T}, none_at_least) is None
+
+
+def test_definitions_that_lead_on_are_permitted() -> None:
+    """Whatever they lead to, and from however many places, as long as no way leads back."""
+    definitions = {
+        "A": of({"b": {"$ref": "#/$defs/B"}, "c": {"$ref": "#/$defs/C"}}),
+        "B": of({"c": {"$ref": "#/$defs/C"}}),
+        "C": of({"d": {"$ref": "#/$defs/D"}}),
+        "D": of({"t": T}),
+    }
+    schema = of({"a": {"$ref": "#/$defs/A"}, "b": {"$ref": "#/$defs/B"}}, **{"$defs": definitions})
+    assert tools_problem([strict(schema)], ANTHROPIC) is None
+
+
 def test_levels_are_objects_in_objects_whatever_they_are_called() -> None:
     nested: Any = T
     for _ in range(9):
@@ -185,7 +251,7 @@ def test_levels_are_objects_in_objects_whatever_they_are_called() -> None:
 def test_anthropic_counts_all_strict_tools_of_a_request() -> None:
     """At most 20 tools, 24 optional properties and 16 unions together."""
     optional = of({f"p{n}": T for n in range(13)})
-    unions = closed({f"u{n}": {"type": ["string", "null"]} for n in range(9)})
+    unions = closed({f"u{n}": {"type": ["string", "null"]} if n % 2 else {"anyOf": [T, {"type": "null"}]} for n in range(9)})
     for schema, most, number, what in (
         (closed({"a": T}), 20, 21, "21 strict tools, this server takes 20"),
         (optional, 1, 2, "26 optional properties in strict tools, this server takes 24"),
@@ -250,6 +316,9 @@ BACK: Final[list[tuple[Any, Any, Any]]] = [
     (of({"b": {"type": ["string", "null"]}}), {"b": None}, {"b": None}),
     (of({"b": {"anyOf": [T, {"$ref": "#/$defs/N"}]}}, **{"$defs": {"N": {"type": "null"}}}), {"b": None}, {"b": None}),
     (of({"b": {"enum": ["x"]}}), {"b": None}, {}),
+    (of({"b": {"enum": ["x", None]}}), {"b": None}, {"b": None}),
+    (of({"b": {"const": 1}}), {"b": None}, {}),
+    (of({"b": {"const": None}}), {"b": None}, {"b": None}),
     (of({"o": of({"b": T})}), {"o": {"b": None}}, {"o": {}}),
     (of({"xs": {"type": "array", "items": of({"b": T})}}), {"xs": [{"b": None}, {"b": "x"}]}, {"xs": [{}, {"b": "x"}]}),
     (of({"s": SHAPE}), {"s": {"kind": "dot", "at": None}}, {"s": {"kind": "dot"}}),

@@ -69,7 +69,7 @@ BAD_SCHEMAS: list[tuple[Any, str]] = [
 ]
 
 
-@pytest.mark.parametrize(("schema", "why"), BAD_SCHEMAS, ids=lambda value: repr(value)[:60])
+@pytest.mark.parametrize(("schema", "why"), BAD_SCHEMAS, ids=range(len(BAD_SCHEMAS)))
 def test_a_schema_that_is_no_json_object_is_refused_by_name(schema: Any, why: str) -> None:
     with pytest.raises(Misuse) as caught:
         ToolSpec("list_items", "d", schema)
@@ -137,11 +137,15 @@ SAME: list[tuple[dict[str, Any], dict[str, Any]]] = [
     ({**schema(), "title": "one", "$comment": "x"}, {**schema(), "description": "other", "examples": [1]}),
     ({**schema(a={}, b={})}, {**schema(a={}, b={}), "required": ["b", "a"]}),
     (schema(a={"items": [{"title": "x"}]}), schema(a={"items": [{}]})),
+    (schema(a={"items": {"title": "x"}}), schema(a={"items": {}})),
     (schema(a={"minimum": 1}), schema(a={"minimum": 1.0})),
+    # What is malformed is nobody's contract, and no reason to fail.
+    ({"type": "object", "properties": [1], "required": "a"}, {"type": "object", "properties": [1], "required": "a"}),
 ]
 OTHER_CONTRACT: list[tuple[dict[str, Any], dict[str, Any]]] = [
     (schema(a={"type": "string"}), schema(a={"type": "integer"})),
     (schema(a={}), schema(a={}, b={})),
+    (schema(a={"anyOf": [{"type": "string"}]}), schema(a={"anyOf": [{"type": "integer"}]})),
     (schema(a={}), {**schema(a={}), "required": []}),
     (schema(a={}), {**schema(a={}), "additionalProperties": False}),
     (schema(title={}), schema()),

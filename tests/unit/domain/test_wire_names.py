@@ -60,6 +60,7 @@ def test_any_text_has_a_name_on_the_wire(name: str) -> None:
 near = st.tuples(st.sampled_from(["read", "x" * 63, "a" * 64]), st.text("./:_- é", max_size=3)).map("".join)
 
 
+@pytest.mark.random
 @pytest.mark.parametrize("sent", [sent_name, sent_key])
 def test_different_names_stay_different(sent: Callable[[str], str]) -> None:
     @given(st.sets(near | st.text(max_size=5), max_size=30))
@@ -74,6 +75,11 @@ def test_a_name_that_looks_like_one_that_was_made_is_told_apart() -> None:
     assert clash(["read", "a.b", "a_b"], sent_name) is None
     assert clash(["read", "a.b", sent_name("a.b")], sent_name) == ("a.b", sent_name("a.b"))
     assert clash(["read", "write", "read"], sent_name) == ("read", "read")
+
+
+def test_a_lone_surrogate_has_a_name_on_the_wire() -> None:
+    # printf 'a\xed\xa0\x80' | sha256sum | cut -c1-10
+    assert sent_name("a\ud800") == sent_key("a\ud800") == "a__25819b9b43"
 
 
 def test_a_megabyte_of_name_is_cut_before_anything_else() -> None:

@@ -3,6 +3,7 @@
 import asyncio
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import cast
 
 import pytest
 
@@ -10,6 +11,7 @@ from geode.domain.approval import Approve, Asked, Decision, Deny, Later, Questio
 from geode.domain.content import ToolUseBlock
 from geode.domain.tiers import SafetyTier
 from geode.entrypoints.approvers import ApproveAll, ApproveNamed, AskAboutOthers, AskEach, InTurn
+from geode.ports.approval import Approver
 
 
 def question(*names: str) -> Question:
@@ -82,6 +84,14 @@ def test_a_person_may_be_asked_from_another_event_loop_later() -> None:
 
         asyncio.run(both())
     assert person.most == 1
+
+
+async def test_an_approver_need_not_be_a_coroutine_function() -> None:
+    class Plain:
+        def decide(self, question: Question) -> Mapping[str, Decision]:
+            return {asked.call.id: Approve() for asked in question.calls}
+
+    assert await InTurn(cast("Approver", Plain()), "somebody").decide(question("a")) == {"call_0": Approve()}
 
 
 async def test_an_approver_that_raises_lets_the_next_one_ask() -> None:

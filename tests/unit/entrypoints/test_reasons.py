@@ -16,6 +16,7 @@ import pytest
 
 import geode
 from geode import Conversation, Deny, Hooks, Later, Policy, Provider, WireName
+from geode.adapters.clock_manual import ManualClock
 from geode.domain.approval import Grant
 from geode.domain.content import Text
 from geode.domain.loop.outcome import ExhaustedReason, FailedReason
@@ -208,6 +209,40 @@ async def test_the_wrap_up_is_told_where_a_round_closed_without_results(wire: st
 async def test_the_wrap_up_is_told_after_a_pause(wire: str) -> None:
     played = await play(wire, pauses("Once upon"), says(" a time."), policy=Policy(max_rounds=2))
     assert (played.end, played.outcome.text, played.hints) == (("Exhausted", "max_rounds"), "Once upon a time.", ["wrap_up"])
+
+
+@pytest.mark.parametrize("wire", WIRES)
+async def test_the_last_two_of_fifty_rounds_conclude(wire: str) -> None:
+    played = await play(wire, *asking("look", *range(48)), says("In short."))
+    assert (played.end, played.outcome.text) == (("Exhausted", "max_rounds"), "In short.")
+    assert (len(played.ran), played.hints) == (48, ["wrap_up"])
+
+
+@pytest.mark.parametrize("wire", WIRES)
+async def test_the_last_tenth_of_a_short_time_concludes(wire: str) -> None:
+    clock = ManualClock()
+
+    def observe(event: object) -> None:
+        if isinstance(event, ToolStarted):
+            clock.advance(91)
+
+    async with (
+        a_model(wire, [LOOK, says("In short.")]) as given,
+        geode.session(**given, tools=TOOLS, policy=Policy(max_seconds=100), observe=observe, clock=clock) as loop,
+    ):
+        played = Played(await loop.run("Go"))
+    assert (played.end, played.outcome.text, played.hints) == (("Exhausted", "time_budget"), "In short.", ["wrap_up"])
+
+
+async def test_a_cost_that_is_told_is_spent_as_far_as_another_call_fits() -> None:
+    emulator = Emulator([*asking("look", 1, 2, 3), says("Never said.")], dialect="openrouter")  # 15 tokens, 0.000015 dollars
+    async with running(emulator) as server:
+        lab = Provider("lab", wire="chat", base_url=f"{server.base_url}/v1", dialect="openrouter", key="env:LAB_KEY")
+        policy = Policy(max_cost_usd=Decimal("0.00004"))
+        outcome = await geode.run("Go", model="lab/m", providers=[lab], tools=TOOLS, policy=policy)
+    assert (type(outcome).__name__, outcome.reason, outcome.usage.cost_usd) == ("Exhausted", "cost_budget", Decimal("0.00003"))
+    assert isinstance(outcome, geode.Exhausted)
+    assert (outcome.why, len(emulator.received)) == ("", 2)
 
 
 @pytest.mark.parametrize("wire", WIRES)

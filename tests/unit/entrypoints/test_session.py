@@ -391,6 +391,7 @@ NAMES = {
     *("tool", "SafetyTier", "ToolContext", "ToolError", "ToolRetry", "NotRun", "ToolSpec", "ToolUseBlock", "ToolResult"),
     *("Conversation", "Policy", "Provider", "WireName"),
     *("Approve", "Deny", "Later"),
+    *("Grant", "RetryPolicy"),  # what a Policy is made of
     *("Hooks", "Veto"),
     *("Image", "ImageUrl", "Document", "DocumentUrl"),
     "ResultLimits",  # a value of Policy that a sample writes

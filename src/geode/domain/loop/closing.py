@@ -9,7 +9,7 @@ from geode.domain.content import ToolResult
 from geode.domain.habits import Judgement, judge_round
 from geode.domain.loop.actions import CallModel
 from geode.domain.loop.calling import next_call, wrap_up_hints
-from geode.domain.loop.ending import end, exhaust, fail
+from geode.domain.loop.ending import exhaust, fail, stop
 from geode.domain.loop.state import State
 from geode.domain.turns import Hint, ToolResultsTurn
 
@@ -22,7 +22,7 @@ def close(state: State) -> State:
     counters = replace(spent, tool_calls=spent.tool_calls + round.executions, calls_of=calls_of)
     after = replace(state, open=None, counters=counters, habits=judged.habits)
     if state.stopping:
-        return end(_grown(state, after), "stopped")
+        return stop(_grown(state, after))
     if spent.calls_under_none > state.terms.policy.max_calls_under_none:
         return _never_concluded(_grown(state, after))
     if judged.no_progress:

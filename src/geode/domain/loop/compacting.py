@@ -32,7 +32,8 @@ def compacted(state: State, asked: Compact, input: Compacted) -> State:
         raise IllegalInput(f"the compacted conversation does not do: {problem}")
     added = len(shorter.turns) - len(state.closed.turns)
     first = max(len(shorter.turns) - _kept(state.closed, shorter), state.terms.first_turn + added)
-    after = replace(state, closed=shorter, terms=replace(state.terms, first_turn=first), said_before="")
+    taken_out = (*state.ids_before, *sorted(state.closed.call_ids - shorter.call_ids))
+    after = replace(state, closed=shorter, terms=replace(state.terms, first_turn=first), said_before="", ids_before=taken_out)
     # What the run has said stays its outcome's text, also where the turns are gone.
     gone = state.said.removesuffix(after.said).removesuffix("\n")
     return next_call(replace(after, said_before=gone), replace(asked.call, attempt=1))

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Literal
 
 from geode.domain.failures import CallFailure
 from geode.domain.loop.actions import Finish
@@ -13,12 +12,14 @@ from geode.domain.reply import AdapterCallResult
 from geode.domain.turns import AssistantTurn, UserTurn
 
 
-def end(state: State, reason: Literal["natural", "stopped"]) -> State:
-    """The run ends by itself or by the caller."""
-    usage = state.counters.usage
-    if reason == "stopped":
-        return _finish(state, Stopped(state.said, state.closed, usage, state.terms.run_id))
-    return _finish(state, Answered(last_words(state), state.closed, usage, state.terms.run_id))
+def answer(state: State) -> State:
+    """The run ends by itself: what the model said last is the answer."""
+    return _finish(state, Answered(last_words(state), state.closed, state.counters.usage, state.terms.run_id))
+
+
+def stop(state: State) -> State:
+    """The caller wants no more of it."""
+    return _finish(state, Stopped(state.said, state.closed, state.counters.usage, state.terms.run_id))
 
 
 def exhaust(state: State, reason: ExhaustedReason, *, concluded: bool = False, why: str = "") -> State:

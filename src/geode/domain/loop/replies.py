@@ -12,7 +12,7 @@ from geode.domain.choice import NoTools
 from geode.domain.content import ToolResult, ToolUseBlock, result
 from geode.domain.loop.actions import CallModel
 from geode.domain.loop.calling import next_call
-from geode.domain.loop.ending import end, exhaust, fail, refuse
+from geode.domain.loop.ending import answer, exhaust, fail, refuse
 from geode.domain.loop.state import OpenRound, State
 from geode.domain.recovery import Recovery, needs_recovery
 from geode.domain.reply import AdapterCallResult, Stop
@@ -61,7 +61,7 @@ def _without_call(state: State, call: CallModel, reply: AdapterCallResult) -> St
             return exhaust(_stored(state, reply), "answer_truncated", concluded=True)
         case Stop.END | Stop.TOOL_CALLS if reply.text.strip():
             stored = _stored(state, reply)
-            return end(stored, "natural") if call.wrap_up is None else exhaust(stored, call.wrap_up, concluded=True)
+            return answer(stored) if call.wrap_up is None else exhaust(stored, call.wrap_up, concluded=True)
         case Stop.END | Stop.TOOL_CALLS:
             return _empty(state, call)
         case _:
@@ -81,7 +81,7 @@ def _empty(state: State, call: CallModel) -> State:
 
 def _open_round(state: State, call: CallModel, reply: AdapterCallResult, verdicts: Sequence[Verdict]) -> State:
     """The calls as an open round, with the results of those that cannot run already in it."""
-    items = with_unique_ids(reply.items, call.round, state.closed.call_ids)
+    items = with_unique_ids(reply.items, call.round, state.call_ids)
     turn = AssistantTurn(items, state.terms.owner)
     if isinstance(call.tool_choice, NoTools):
         broken = replace(state.counters, calls_under_none=state.counters.calls_under_none + 1)

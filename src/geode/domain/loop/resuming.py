@@ -12,7 +12,7 @@ from collections.abc import Collection, Mapping
 from dataclasses import replace
 from typing import Literal, TypeAlias
 
-from geode.domain.content import Owner, ToolResult, result
+from geode.domain.content import Owner, ToolResult, ToolUseBlock, result
 from geode.domain.errors import CodecError, Misuse
 from geode.domain.loop.actions import CallModel, Compact, Finish, RunStage, Suspend, Wait
 from geode.domain.loop.calling import next_call
@@ -20,23 +20,35 @@ from geode.domain.loop.stages import advance
 from geode.domain.loop.state import OpenRound, State
 from geode.domain.recovery import Recovery, concluded
 from geode.domain.repair import INTERRUPTED
-from geode.domain.rounds import as_decided
+from geode.domain.rounds import as_decided, refusal
 from geode.domain.tiers import SafetyTier
 from geode.domain.tools import ToolFacts
+from geode.domain.verdicts import Valid, Verdict
 
 Doubt: TypeAlias = Literal["run_again", "reconcile", "unknown"]
 
 
-def taken_up(state: State, owner: Owner, tools: Mapping[str, ToolFacts], now: float, answered: Collection[str]) -> State:
+def taken_up(
+    state: State,
+    owner: Owner,
+    tools: Mapping[str, ToolFacts],
+    now: float,
+    answered: Collection[str],
+    *,
+    verdicts: Mapping[str, Verdict] | None = None,
+) -> State:
     """`state`, suspended some time ago, with its tools bound again by name.
 
     Answers for the calls `answered` are at hand; the others that were put off are asked again, and so
-    is a tool that changed its schema or tier: its answers and grants are void. A call whose tool is
-    gone gets a failed result. The time of waiting does not count against the budget.
+    is a tool that changed its schema or tier: its answers and grants are void. A call whose tool is gone
+    gets a failed result, and so does one whose arguments the tool takes no more: `verdicts` has those of
+    the calls `to_check_again`. The time of waiting does not count against the budget.
     """
+    if isinstance(state.pending, Suspend) and state.stopping:
+        raise CodecError("the snapshot is damaged: a run that is being stopped waits for nobody")
     if not isinstance(state.pending, Suspend):
         raise Misuse("not-suspended", f"run {state.terms.run_id} is not suspended; {type(state.pending).__name__} is pending")
-    return _reopened(state, _bound(state, owner, tools, now), answered, {})
+    return _reopened(state, _bound(state, owner, tools, now), answered, {}, verdicts or {})
 
 
 def revived(
@@ -47,6 +59,7 @@ def revived(
     *,
     answered: Collection[str] = (),
     reconciled: Mapping[str, ToolResult | None] | None = None,
+    verdicts: Mapping[str, Verdict] | None = None,
 ) -> State:
     """`state`, the last that was written down of a run, as it goes on; one that is over stays as it is.
 
@@ -59,7 +72,7 @@ def revived(
         case Finish():
             return state
         case Suspend():
-            return taken_up(state, owner, tools, now, answered)
+            return taken_up(state, owner, tools, now, answered, verdicts=verdicts)
         case CallModel() as call:
             return next_call(_bound(state, owner, tools, now), replace(call, attempt=call.attempt + 1))
         case Wait(seconds, call):
@@ -69,7 +82,7 @@ def revived(
             return _bound(state, owner, tools, now)
         case RunStage():
             bound = _bound(state, owner, tools, now)
-            return _reopened(state, bound, answered, _settled(state, tools, reconciled or {}))
+            return _reopened(state, bound, answered, _settled(state, tools, reconciled or {}), verdicts or {})
 
 
 def in_doubt(state: State, tools: Mapping[str, ToolFacts]) -> dict[str, Doubt]:
@@ -138,12 +151,30 @@ def changed_tools(state: State, tools: Mapping[str, ToolFacts]) -> set[str]:
     return {name for name, then in state.terms.tools.items() if name not in tools or _asked(then) != _asked(tools[name])}
 
 
+def to_check_again(state: State, tools: Mapping[str, ToolFacts]) -> tuple[ToolUseBlock, ...]:
+    """The calls of the open round that may run yet and whose tool is not what it was, as the model made them.
+
+    What stands in for a tool that keeps failing is checked by its stage.
+    """
+    if state.open is None:
+        return ()
+    changed, round = changed_tools(state, tools), state.open
+    own = (call for call in round.turn.calls if call.id not in round.results and not _stands_in(round.recovering.get(call.id)))
+    return tuple(call for call in own if call.name in changed and call.name in tools)
+
+
 def _asked(facts: ToolFacts) -> ToolFacts:
     """What an answer was about: not what a tool promises for the case that its process ends."""
     return replace(facts, idempotent=False, reconciles=False)
 
 
-def _reopened(stored: State, bound: State, answered: Collection[str], found: Mapping[str, ToolResult]) -> State:
+def _reopened(
+    stored: State,
+    bound: State,
+    answered: Collection[str],
+    found: Mapping[str, ToolResult],
+    verdicts: Mapping[str, Verdict],
+) -> State:
     """The open round of `stored`, gone on with in `bound`: `found` are the results that its calls got meanwhile."""
     round, tools = _checked_round(stored.round), bound.terms.tools
     changed = changed_tools(stored, tools)
@@ -153,10 +184,12 @@ def _reopened(stored: State, bound: State, answered: Collection[str], found: Map
         for call in round.turn.calls
         if call.name not in tools
     }
+    checked = {call.id: refusal(call, verdicts.get(call.id, Valid())) for call in to_check_again(stored, tools)}
+    misfits = {id: refused for id, refused in checked.items() if refused is not None}
     asked_again = {call.id for call in round.postponed if call.id not in answered}
     reopened = replace(
         round,
-        results={**gone, **round.results, **found},
+        results={**gone, **misfits, **round.results, **found},
         decisions={id: made for id, made in round.decisions.items() if names[id] not in changed and id not in asked_again},
         ran=dict(Counter(round.ran) + Counter(names[id] for id in found)),
         recovering={id: _as_of_today(recovery, changed, tools) for id, recovery in round.recovering.items()},
@@ -184,5 +217,8 @@ def _makes_sense(id: str, recovery: Recovery) -> bool:
 def _as_of_today(recovery: Recovery, changed: Collection[str], tools: Mapping[str, ToolFacts]) -> Recovery:
     """What stands in is checked again if it is another tool than it was."""
     name = recovery.call.name
-    stands_in = recovery.step != "retry"
-    return replace(recovery, verdict=None) if stands_in and (name in changed or name not in tools) else recovery
+    return replace(recovery, verdict=None) if _stands_in(recovery) and (name in changed or name not in tools) else recovery
+
+
+def _stands_in(recovery: Recovery | None) -> bool:
+    return recovery is not None and recovery.step != "retry"

@@ -32,7 +32,7 @@ def advance(state: State) -> State:
         return replace(state, pending=RunStage(running, ()))
     current = state.pending if isinstance(state.pending, RunStage) else RunStage((), ())
     stage = next_stage(state.round, state.terms.tools, state.grants, state.remaining_seconds, current)
-    return close(state) if stage is None else replace(state, pending=stage)
+    return replace(state, pending=stage)
 
 
 def settled(state: State, *found: ToolResult) -> State:

@@ -135,7 +135,10 @@ class Terms:
 
 @dataclass(frozen=True, slots=True)
 class State:
-    """See the module. `closed` ends with the last closed round; `said_before` was said in turns that compaction took out."""
+    """See the module. `closed` ends with the last closed round.
+
+    `said_before` and `ids_before` are what was said, and the ids of calls, in turns that compaction took out.
+    """
 
     terms: Terms
     closed: Conversation
@@ -147,6 +150,12 @@ class State:
     stopping: bool = False
     habits: Habits = Habits()
     said_before: str = ""
+    ids_before: tuple[str, ...] = ()
+
+    @property
+    def call_ids(self) -> frozenset[str]:
+        """The ids that calls of this run and of the conversation before it had: none is ever given to another call."""
+        return self.closed.call_ids.union(self.ids_before) if self.ids_before else self.closed.call_ids
 
     @property
     def round(self) -> OpenRound:

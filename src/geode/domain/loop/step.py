@@ -14,7 +14,7 @@ from geode.domain.loop.actions import CallModel, Compact, Finish, Wait
 from geode.domain.loop.answering import checked, decided, finished, stepped_in
 from geode.domain.loop.calling import next_call
 from geode.domain.loop.compacting import compacted
-from geode.domain.loop.ending import end, fail
+from geode.domain.loop.ending import fail, stop
 from geode.domain.loop.failing import judge_failure
 from geode.domain.loop.inputs import (
     CallChanged,
@@ -122,4 +122,4 @@ def _ended_early(state: State, ended: Callable[[State], State]) -> State:
     """The caller wants no more of it: an open round is ended that way."""
     if isinstance(state.pending, Finish):
         raise IllegalInput("the run is over")
-    return end(state, "stopped") if state.open is None else ended(state)
+    return stop(state) if state.open is None else ended(state)

@@ -6,6 +6,7 @@ import asyncio
 import contextlib
 import logging
 import os
+import shlex
 import sys
 from argparse import Namespace
 from collections.abc import Awaitable, Callable, Iterator, Sequence
@@ -47,7 +48,7 @@ def run_command(arguments: Namespace) -> int:
 
         outcome = asyncio.run(perform(work, opening, told))
         shown.end(outcome)
-        tell_way_on(outcome, journal)
+        tell_way_on(outcome, journal, arguments)
     return exit_code(outcome)
 
 
@@ -74,7 +75,7 @@ def opened(
     return opening
 
 
-def tell_way_on(outcome: Outcome, journal: str | FileJournal | None) -> None:
+def tell_way_on(outcome: Outcome, journal: str | FileJournal | None, arguments: Namespace) -> None:
     """How a run that waits for a person is gone on with. One that was not kept as it happened is kept from here on."""
     if isinstance(outcome, Suspended):
         if not journal:
@@ -83,7 +84,17 @@ def tell_way_on(outcome: Outcome, journal: str | FileJournal | None) -> None:
             journal.began(state)
             journal.left(state)
         folder = journal if isinstance(journal, str) else journal.folder
-        print(f"to go on: geode runs resume {outcome.run_id} --journal {folder} --approve …", file=sys.stderr)
+        words = ["geode", "runs", "resume", outcome.run_id, "--journal", str(folder), *_of_session(arguments)]
+        print(f"to go on: {shlex.join(words)} --approve …", file=sys.stderr)
+
+
+def _of_session(arguments: Namespace) -> Iterator[str]:
+    """The options that say what no journal keeps: the tools, the system text, and how the model is reached."""
+    for tool in arguments.tools:
+        yield from ("--tools", tool)
+    for name in ("model", "system", "base_url", "wire", "key_from"):
+        if value := getattr(arguments, name):
+            yield from (f"--{name.replace('_', '-')}", value)
 
 
 @contextlib.contextmanager

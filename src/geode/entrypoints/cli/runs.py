@@ -7,12 +7,14 @@ import contextlib
 import os
 import sys
 from argparse import Namespace
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Final
 
 from geode.adapters.journal_file import FileJournal
 from geode.domain.errors import Misuse
 from geode.domain.json_value import dump_json
+from geode.domain.loop.actions import Suspend
 from geode.domain.loop.recording import replay
 from geode.domain.policy import Policy
 from geode.entrypoints.cli.arguments import DEFAULT_JOURNAL
@@ -20,6 +22,7 @@ from geode.entrypoints.cli.exit_codes import NOT_ALL, exit_code
 from geode.entrypoints.cli.run import Told, opened, perform, tell_way_on
 from geode.entrypoints.cli.runs_shown import RunLine, conversation_json, line_of, told_run
 from geode.entrypoints.cli.shown import AnswerOnly, AsJsonLines
+from geode.entrypoints.cli.tools import load_tools
 from geode.ports.journal import JournalError
 
 _SHOWN: Final = 8
@@ -104,14 +107,26 @@ def _replay(journal: FileJournal, run_id: str, *, as_json: bool) -> int:
     return 0 if divergence is None else NOT_ALL
 
 
+def _check_tools(journal: FileJournal, run_id: str, given: Sequence[str]) -> None:
+    """Misuse where a call that waits for a person has no tool here: it would fail, and the run would go on without it."""
+    state = replay(journal.recorded(run_id)).state
+    if state is None or not isinstance(state.pending, Suspend):
+        return
+    known = {tool.spec.name for tool in load_tools(given)}
+    missing = sorted({state.round.call(id).name for id in state.pending.asked} - known)
+    if missing:
+        raise Misuse("runs-tools", f"run {run_id} waits with calls of {', '.join(missing)}: give --tools MODULE:NAME as it had")
+
+
 def _resume(journal: FileJournal, run_id: str, arguments: Namespace) -> int:
     """stdout is for the run alone, as in `geode run`."""
     out = sys.stdout
     with contextlib.redirect_stdout(sys.stderr), contextlib.ExitStack() as until_the_end:
+        _check_tools(journal, run_id, arguments.tools)
         shown = AsJsonLines(out) if arguments.jsonl else AnswerOnly(out)
         told = Told(shown)
         opening = opened(arguments, told, Policy(), journal, until_the_end)
         outcome = asyncio.run(perform(lambda loop: loop.resume_run(run_id), opening, told))
         shown.end(outcome)
-        tell_way_on(outcome, journal)
+        tell_way_on(outcome, journal, arguments)
     return exit_code(outcome)

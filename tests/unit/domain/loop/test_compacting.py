@@ -11,7 +11,7 @@ from geode.domain.content import Text
 from geode.domain.conversation import Conversation
 from geode.domain.errors import IllegalInput
 from geode.domain.loop.actions import CallModel, Compact
-from geode.domain.loop.inputs import Compacted, ModelFailed
+from geode.domain.loop.inputs import Compacted, ModelFailed, Waited
 from geode.domain.loop.outcome import Exhausted
 from geode.domain.loop.resuming import revived
 from geode.domain.loop.state import State
@@ -19,6 +19,7 @@ from geode.domain.loop.step import step
 from geode.domain.policy import Policy
 from geode.domain.turns import AssistantTurn, Turn, UserTurn
 from tests.unit.domain.builders import (
+    OTHER,
     OWNER,
     TOOLS,
     begun,
@@ -78,6 +79,17 @@ def test_what_was_said_before_the_run_is_not_its_text() -> None:
     assert compacted(state, SUMMARY, state.closed.turns[-1]).said == ""
 
 
+def test_an_id_of_a_turn_that_is_gone_is_not_given_again() -> None:
+    state = measured()
+    for given in ("a_2", "a_3"):
+        state = too_long(state)
+        state = compacted(state, UserTurn((Text(f"before {given}"),)), *state.closed.turns[-2:])
+        state = replied(state, call("a", "read"))
+        assert [one.id for one in state.round.turn.calls] == [given]
+        state = finished(state, given)
+    assert loads(State, dumps(state)).call_ids == {"a", "b", "a_2", "a_3"}
+
+
 def test_at_most_twice_in_a_run() -> None:
     state = measured()
     for number in (1, 2):
@@ -132,7 +144,8 @@ def test_compaction_that_was_asked_for_is_asked_for_again_after_a_kill() -> None
     state = too_long(measured())
     stored = loads(State, dumps(state))
     assert stored == state
-    assert revived(stored, OWNER, TOOLS, 99.0).pending == state.pending
+    after = revived(stored, OTHER, TOOLS, 99.0)
+    assert (after.pending, after.terms.owner, after.now) == (state.pending, OTHER, 99.0)
 
 
 def test_an_input_that_nobody_asked_for_is_refused() -> None:
@@ -145,3 +158,47 @@ def test_a_result_changes_the_round_the_stage_and_the_time_and_nothing_else() ->
     after = finished(state, "c", at=9.0)
     changed = {field.name for field in fields(State) if getattr(after, field.name) != getattr(state, field.name)}
     assert changed == {"now", "pending", "open"}
+
+
+LONG_AGO = Conversation((user("x"), AssistantTurn((Text("long ago"),), OWNER)))
+
+
+@pytest.mark.parametrize(
+    ("kept", "begins"),
+    [
+        # Of x, long ago, the prompt, and two rounds of two turns each: which stay, after a summary or without one.
+        ((None, 5, 6), 1),
+        ((0, 1, 2, 5, 6), 3),
+        ((None, 2, 3, 4, 5, 6), 2),
+        ((None, 1, 2, 3, 4, 5, 6), 3),
+        ((2, 3, 4, 5, 6), 1),
+    ],
+)
+def test_where_the_run_begins_is_known_in_the_shorter_conversation(kept: tuple[int | None, ...], begins: int) -> None:
+    state = begun(conversation=LONG_AGO, can_compact=True)
+    for id, text in (("a", "one"), ("b", "two")):
+        state = finished(replied(state, text, call(id, "read")), id)
+    turns = state.closed.turns
+    after = compacted(too_long(state), *(SUMMARY if place is None else turns[place] for place in kept))
+    assert after.terms.first_turn == begins
+    assert after.said == "one\ntwo"
+
+
+def test_what_is_said_after_much_was_taken_out_is_said() -> None:
+    state = begun(conversation=Conversation((*LONG_AGO.turns, *LONG_AGO.turns, *LONG_AGO.turns)), can_compact=True)
+    for number in range(4):
+        state = finished(replied(state, f"said {number}", call(f"c{number}", "read")), f"c{number}")
+    state = too_long(state)
+    state = compacted(state, SUMMARY, *state.closed.turns[-2:])
+    assert ending(replied(state, "the end")).text == "the end"
+    assert replied(state, "more", call("d", "read")).said == "said 0\nsaid 1\nsaid 2\nsaid 3\nmore"
+
+
+def test_the_call_is_made_as_it_was_but_for_its_attempts_and_its_time() -> None:
+    """Spec section 6: the same call again. A fresh one would have to conclude, in the last tenth of the time."""
+    state = step(measured(policy=Policy(max_seconds=100.0)), ModelFailed(1.0, failure(500), 0.0))
+    state = too_long(step(state, Waited(2.0)))
+    asked = expect(Compact, state.pending).call
+    assert asked.attempt == 2
+    after = step(state, Compacted(95.0, Conversation((SUMMARY, *state.closed.turns[-2:]))))
+    assert after.pending == replace(asked, attempt=1, timeout_seconds=5.0)

@@ -10,13 +10,14 @@ import pytest
 from geode.domain.approval import Approve, Grant, Later
 from geode.domain.codec import dumps, loads
 from geode.domain.content import Text, ToolResult
-from geode.domain.errors import Misuse
+from geode.domain.errors import CodecError, Misuse
 from geode.domain.loop.actions import Suspend
-from geode.domain.loop.resuming import taken_up
+from geode.domain.loop.resuming import taken_up, to_check_again
 from geode.domain.loop.state import State
 from geode.domain.policy import Policy
 from geode.domain.tiers import SafetyTier
 from geode.domain.tools import ToolFacts
+from geode.domain.verdicts import Invalid, Valid, Verdict
 from tests.unit.domain.builders import (
     OTHER,
     OWNER,
@@ -91,6 +92,31 @@ def test_a_clock_that_went_back_takes_nothing_away() -> None:
 def test_a_tool_that_changed_is_asked_about_again(changed: ToolFacts) -> None:
     state = again(suspended(), {**TOOLS, "train": changed})
     assert stage(state) == ((), ("c",))
+
+
+CHANGED = {**TOOLS, **{name: replace(TOOLS[name], schema_digest="another") for name in ("read", "train", "write")}}
+
+
+def test_the_calls_of_changed_tools_that_may_run_yet_are_checked_again() -> None:
+    assert [call.id for call in to_check_again(suspended(), CHANGED)] == ["c", "d"], "a has its result"
+    assert to_check_again(suspended(), TOOLS) == ()
+    assert [call.id for call in to_check_again(suspended(), {**CHANGED, "new": TOOLS["read"]})] == ["c", "d"]
+    gone = {name: facts for name, facts in CHANGED.items() if name != "train"}
+    assert [call.id for call in to_check_again(suspended(), gone)] == ["d"]
+    assert to_check_again(begun(), CHANGED) == ()
+
+
+def test_a_call_whose_arguments_a_changed_tool_takes_no_more_has_failed() -> None:
+    verdicts: dict[str, Verdict] = {"c": Invalid(("/n: a text is wanted",)), "d": Valid()}
+    state = taken_up(suspended(), OWNER, CHANGED, 1000.0, ("c",), verdicts=verdicts)
+    assert state.round.results["c"].text == "train was not run: /n: a text is wanted"
+    assert state.round.results["c"].kind == "failed"
+    assert stage(state) == ((), ("d",))
+
+
+def test_a_run_that_is_being_stopped_waits_for_nobody() -> None:
+    with pytest.raises(CodecError, match=r"^the snapshot is damaged: a run that is being stopped waits for nobody$"):
+        again(replace(suspended(), stopping=True))
 
 
 def test_a_tool_whose_tier_changed_is_asked_in_its_new_place() -> None:

@@ -11,7 +11,7 @@ from geode.domain.approval import Approve, Grant, Later
 from geode.domain.content import ResultKind, ToolResult
 from geode.domain.errors import CodecError
 from geode.domain.loop.actions import CallModel, Suspend, Wait
-from geode.domain.loop.inputs import StopRequested
+from geode.domain.loop.inputs import StopRequested, TimePassed
 from geode.domain.loop.resuming import Doubt, in_doubt, revived
 from geode.domain.loop.state import State
 from geode.domain.loop.step import step
@@ -241,3 +241,12 @@ def test_a_run_that_is_over_stays_as_it_is() -> None:
 def test_nothing_is_in_doubt_while_the_model_is_asked() -> None:
     assert in_doubt(begun(), TOOLS) == {}
     assert expect(CallModel, begun().pending).attempt == 1
+
+
+def test_what_may_run_again_does_not_where_the_time_is_up() -> None:
+    """Its first execution kept its deadline; a second one would be new, and nothing new starts."""
+    state = replied(begun(Policy(max_seconds=60.0)), call("a", "read"))
+    late = step(state, TimePassed(60.0))
+    assert stage(late) == (("a",), ())
+    (told,) = last_results(again(late))
+    assert (told.kind, told.text) == ("failed", "not executed: the run's time budget is used up")

@@ -217,3 +217,11 @@ def test_what_a_person_put_in_holds_for_the_steps_that_follow() -> None:
     state = changed(replied(state, call("a", "render", {"p": 1})), "a")
     state = finished(decided(state, "a", Approve(input={"p": 3}), Valid()), "a", "failed")
     assert state.round.call("a") == call("a", "fetch", {"p": 3})
+
+
+def test_what_runs_beside_a_vetoed_call_goes_on_in_a_run_that_is_being_stopped() -> None:
+    state = step(opened("read", "fetch"), StopRequested(1.0))
+    assert stage(state) == (("a", "b"), ())
+    after = vetoed(state, "b")
+    assert stage(after) == (("a",), ())
+    assert [(one.call_id, one.kind) for one in finished(after, "a").closed.results()] == [("a", "ok"), ("b", "denied")]

@@ -6,6 +6,7 @@ import json
 import os
 import pty
 import select
+import shlex
 import signal
 import subprocess
 import sys
@@ -167,17 +168,24 @@ def test_an_answer_that_is_put_off_is_given_later_and_once(project: Path) -> Non
     with asked(project) as (person, process, emulator):
         person.sees("> ")
         person.types("l\n")
-        person.sees("geode runs resume ")
+        person.sees("to go on: geode ")
+        person.sees(" --approve …")
         assert ended(process) == (7, "")
         (line,) = json.loads(geode("runs", "list", "--json", cwd=project).stdout)
         assert line["state"] == "waits for a person: save"
-        model = ("--model", "gpt-5.2", "--base-url", emulator_address(process), "--tools", "app:everything", "--approve", "all")
-        again = ("runs", "resume", line["run_id"], *model)
-        done = geode(*again, cwd=project)
+        told = shlex.split(person.screen.rpartition("to go on: geode ")[2].replace("…", "all"))
+        model = ["--model", "gpt-5.2", "--base-url", emulator_address(process), "--tools", "app:everything"]
+        assert sorted(told) == sorted(
+            ["runs", "resume", line["run_id"], "--journal", ".geode/runs", *model, "--approve", "all"]
+        )
+        refused = geode(*(word for word in told if word not in ("--tools", "app:everything")), cwd=project)
+        assert refused.returncode == 2
+        assert f"run {line['run_id']} waits with calls of save: give --tools MODULE:NAME" in refused.stderr
+        done = geode(*told, cwd=project)
         assert (done.returncode, done.stdout) == (0, "Done.\n"), done.stderr
         assert results(emulator) == ["saved one", "saved two"]
         asked_for = len(emulator.received)
-        assert geode(*again, cwd=project).stdout == "Done.\n"
+        assert geode(*told, cwd=project).stdout == "Done.\n"
         assert len(emulator.received) == asked_for, "a run that is over gives its outcome again"
 
 
