@@ -22,7 +22,7 @@ unexport PYTHONPATH
 unexport PYTHONHOME
 
 .DELETE_ON_ERROR:
-.PHONY: help setup demo test check format-check lint types imports mutate loop-model bench crowd fuzz conversations kills peers format lock always
+.PHONY: help setup demo test check format-check lint types imports mutate loop-model bench crowd fuzz conversations guard big-results kills peers format lock always
 
 help: ## say what can be made
 	@sed -n 's/^\([a-z-]*\):.*## /\1	/p' $(firstword $(MAKEFILE_LIST)) | expand -t 10
@@ -65,6 +65,12 @@ fuzz: $(INSTALLED) ## N random mutations of answers are read; goes on where it w
 
 conversations: $(INSTALLED) ## N conversations for each adapter are written and judged; goes on likewise
 	@$(BIN)/python -m tests.fuzz conversations -n $(or $(N),1000) $(ARGS)
+
+guard: $(INSTALLED) ## N random results are made short enough and judged (10000); goes on likewise
+	@$(BIN)/python -m tests.fuzz guard -n $(or $(N),10000) $(ARGS)
+
+big-results: $(INSTALLED) ## a 200 MB text and a 50 MB JSON: what the model reads of them, and in how much memory
+	@$(BIN)/python -m tests.big_results $(ARGS)
 
 kills: $(INSTALLED) ## kill runs N times (300), resume them, and look what became of them
 	@$(BIN)/python -m tests.kills.killing --kills $(or $(N),300) $(ARGS)

@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from geode.domain.loop.outcome import Refused as Refused
     from geode.domain.loop.outcome import Stopped as Stopped
     from geode.domain.loop.outcome import Suspended as Suspended
+    from geode.domain.offload import ResultLimits as ResultLimits
     from geode.domain.policy import Policy as Policy
     from geode.domain.reply import Usage as Usage
     from geode.domain.retry import RetryPolicy as RetryPolicy
@@ -69,6 +70,7 @@ __all__ = [
     "Policy",
     "Provider",
     "Refused",
+    "ResultLimits",
     "RetryPolicy",
     "Runtime",
     "SafetyTier",
@@ -96,6 +98,7 @@ _HOME: Final = {
     "geode.domain.conversation": ("Conversation",),
     "geode.domain.errors": ("Misuse",),
     "geode.domain.loop.outcome": ("Answered", "Exhausted", "Failed", "Outcome", "Refused", "Stopped", "Suspended"),
+    "geode.domain.offload": ("ResultLimits",),
     "geode.domain.policy": ("Policy",),
     "geode.domain.reply": ("Usage",),
     "geode.domain.retry": ("RetryPolicy",),

@@ -18,8 +18,10 @@ from geode.entrypoints.compliance.journal import JournalContract, JournalHarness
 from geode.entrypoints.compliance.prompt import PromptContract
 from geode.entrypoints.compliance.replay import ReplayContract
 from geode.entrypoints.compliance.replies import ReplyContract
+from geode.entrypoints.compliance.results import ResultStoreContract, ResultStoreHarness
 from geode.entrypoints.compliance.schema import SchemaContract, SchemaHarness
 from geode.entrypoints.compliance.streaming import StreamingContract
+from geode.entrypoints.compliance.tokens import TokenCounterContract, TokenCounterHarness
 from geode.entrypoints.compliance.tool_choice import ToolChoiceContract
 from geode.entrypoints.compliance.tools import ToolContract, ToolHarness
 
@@ -47,10 +49,14 @@ __all__ = [
     "PromptContract",
     "ReplayContract",
     "ReplyContract",
+    "ResultStoreContract",
+    "ResultStoreHarness",
     "SchemaContract",
     "SchemaHarness",
     "SendingHarness",
     "StreamingContract",
+    "TokenCounterContract",
+    "TokenCounterHarness",
     "ToolChoiceContract",
     "ToolContract",
     "ToolHarness",

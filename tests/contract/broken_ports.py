@@ -4,23 +4,34 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Collection, Mapping
 from typing import Any, ClassVar, Final
 
 from geode.adapters.clock_manual import ManualClock
 from geode.adapters.clock_system import SystemClock
 from geode.adapters.conversations_memory import MemoryConversations
 from geode.adapters.journal_memory import MemoryJournal
+from geode.adapters.results_memory import MemoryResults
 from geode.adapters.schema_jsonschema import JsonschemaValidator
-from geode.compliance import ApproverHarness, ClockHarness, ImageResizerHarness, JournalHarness, SchemaHarness, ToolHarness
+from geode.compliance import (
+    ApproverHarness,
+    ClockHarness,
+    ImageResizerHarness,
+    JournalHarness,
+    SchemaHarness,
+    TokenCounterHarness,
+    ToolHarness,
+)
 from geode.domain.approval import Approve, Decision, Question
 from geode.domain.content import Image
 from geode.domain.conversation import Conversation
 from geode.domain.loop.inputs import Input
 from geode.domain.loop.recording import Recording
 from geode.domain.loop.state import State
-from geode.entrypoints.compliance.shipped import MemoryConversationsHarness, MemoryJournalHarness
+from geode.domain.tokens import CountTokens
+from geode.entrypoints.compliance.shipped import MemoryConversationsHarness, MemoryJournalHarness, MemoryResultsHarness
 from geode.ports import Tool, ToolSpec
+from geode.ports.results import Origin, Piece
 from geode.ports.schema import Check
 
 
@@ -177,6 +188,56 @@ class SavesOver(MemoryConversationsHarness):
         self._one = Store()
 
 
+class CountsBytes(MemoryResultsHarness):
+    """It cuts where the bytes are, not the characters."""
+
+    def __init__(self, max_bytes: int, now: Callable[[], float]) -> None:
+        class Store(MemoryResults):
+            async def read(self, ref_id: str, offset: int = 0, limit: int | None = None) -> Piece:
+                whole = await super().read(ref_id)
+                await super().read(ref_id, offset, limit)
+                data = whole.text.encode()[offset : None if limit is None else offset + limit]
+                return Piece(data.decode("utf-8", "replace"), min(offset, whole.characters), whole.characters)
+
+        self._one = Store(max_bytes=max_bytes, now=now)
+
+
+class KeepsForEver(MemoryResultsHarness):
+    """It has no clock."""
+
+    def __init__(self, max_bytes: int, now: Callable[[], float]) -> None:
+        self._one = MemoryResults(max_bytes=max_bytes, now=lambda: 0.0)
+
+
+class PutsOver(MemoryResultsHarness):
+    def __init__(self, max_bytes: int, now: Callable[[], float]) -> None:
+        class Store(MemoryResults):
+            async def put(self, ref_id: str, text: str, origin: Origin, expires_at: float | None = None) -> None:
+                await self.delete((ref_id,))
+                await super().put(ref_id, text, origin, expires_at)
+
+        self._one = Store(max_bytes=max_bytes, now=now)
+
+
+class TakesAnyName(MemoryResultsHarness):
+    """What it is asked to delete is believed."""
+
+    def __init__(self, max_bytes: int, now: Callable[[], float]) -> None:
+        class Store(MemoryResults):
+            async def delete(self, ref_ids: Collection[str]) -> None:
+                for ref_id in ref_ids:
+                    self._kept.pop(ref_id, None)
+
+        self._one = Store(max_bytes=max_bytes, now=now)
+
+
+class CountsWords(TokenCounterHarness):
+    """What has no spaces has no tokens."""
+
+    def counter(self) -> CountTokens:
+        return lambda text: len(text.split())
+
+
 class Undescribed(ToolHarness):
     def tool(self) -> Tool:
         return Tool(ToolSpec("double", "", {"type": "object", "properties": {}}), _safe(), lambda _, __: 2)
@@ -249,6 +310,22 @@ BROKEN_PORTS: Final[Mapping[type[Any], frozenset[str]]] = {
             "a_new_one_does_not_replace_an_old_one",
             "of_many_writers_at_once_one_wins",
             "a_branch_takes_no_ones_place",
+        }
+    ),
+    CountsBytes: frozenset({"any_part_is_counted_in_characters"}),
+    KeepsForEver: frozenset(
+        {
+            "when_its_time_is_over_it_cannot_be_read",
+            "a_sweep_takes_what_is_over_and_nothing_else",
+            "the_time_can_be_set_anew",
+        }
+    ),
+    PutsOver: frozenset({"what_is_kept_is_never_changed"}),
+    TakesAnyName: frozenset({"what_is_no_id_never_reaches_the_place"}),
+    CountsWords: frozenset(
+        {
+            "it_counts_any_text_in_whole_numbers_and_every_time_alike",
+            "more_text_has_more_tokens",
         }
     ),
     ResizesNothing: frozenset(

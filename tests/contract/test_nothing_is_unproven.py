@@ -20,7 +20,7 @@ from geode.entrypoints.compliance.wire_harness import WireHarness
 
 HERE = Path(__file__).parent
 # Below the wires, and no adapter of a port.
-PLUMBING = {"http_json", "patterns", "private_files"}
+PLUMBING = {"http_json", "patterns", "private_files", "text_blocks"}
 MODULES = sorted({found.name for found in pkgutil.iter_modules(geode.adapters.__path__)} - PLUMBING)
 REGISTERED = {one.name: one for one in entry_points(group=GROUP) if one.value.startswith("geode.")}
 

@@ -88,7 +88,7 @@ class WireContract(AdapterContract):
         first, *later = [one.request for one in emulator.received]
         assert first["tool_choice"] == wanted
         assert all(one["tool_choice"] == forms["auto"] for one in later), "it holds for one round"
-        assert [_tool_names(self.made, one) for one in (first, *later)] == [["read"]] * len(script)
+        assert [_tool_names(self.made, one) for one in (first, *later)] == [["read", "recall_tool_result"]] * len(script)
         for one in (first, *later):
             assert one.get("parallel_tool_calls") == (True if self.made.parallel else None)
             assert "disable_parallel_tool_use" not in json.dumps(one)

@@ -1,6 +1,6 @@
-"""`python -m tests.fuzz answers|conversations`: long runs, which go on where they were interrupted.
+"""`python -m tests.fuzz answers|conversations|guard`: long runs, which go on where they were interrupted.
 
-`answers --number N` shows one mutation and what it is read to.
+`answers --number N` shows one mutation and what it is read to, `guard --number N` what the guard makes of one result.
 """
 
 from __future__ import annotations
@@ -9,6 +9,7 @@ import argparse
 import sys
 from typing import Final
 
+from tests.fuzz import guarding
 from tests.fuzz.encoding import BATCH, batch
 from tests.fuzz.fuzzing import Verdict, case, corpus_id, judged, seeds
 from tests.fuzz.marathon import Marathon, Tally
@@ -19,14 +20,16 @@ SEED: Final = 1
 
 def main() -> int:
     parser = argparse.ArgumentParser(prog="python -m tests.fuzz", description=__doc__)
-    parser.add_argument("what", choices=("answers", "conversations"))
-    parser.add_argument("-n", type=int, default=10_000, help="mutations, or conversations per adapter (default: %(default)s)")
+    parser.add_argument("what", choices=("answers", "conversations", "guard"))
+    parser.add_argument(
+        "-n", type=int, default=10_000, help="mutations, conversations per adapter, or results (default: %(default)s)"
+    )
     parser.add_argument("--seed", type=int, default=SEED)
     parser.add_argument("--number", type=int, help="show this mutation, and nothing else")
     given = parser.parse_args()
     if given.number is not None:
-        return _show(given.seed, given.number)
-    run = _answers if given.what == "answers" else _conversations
+        return _show(given.seed, given.number) if given.what == "answers" else _show_guarded(given.seed, given.number)
+    run = {"answers": _answers, "conversations": _conversations, "guard": _guard}[given.what]
     tally = run(given.seed, given.n).run()
     for line in tally.wrong:
         print(line)
@@ -82,6 +85,32 @@ def _conversations(seed: int, count: int) -> Marathon:
                 tally.fail(f"batch {number} of {adapter.name}: {type(error).__name__}: {error}\n{notes}"[:4_000])
 
     return Marathon("conversations", -(-count // BATCH), {"seed": seed, "batch": BATCH}, step)
+
+
+# ---- guard -------------------------------------------------------------------------------------------
+
+
+def _guard(seed: int, count: int) -> Marathon:
+    """One step is one result."""
+
+    def step(number: int, tally: Tally) -> None:
+        try:
+            found = guarding.judged(seed, number)
+        except Exception as error:  # noqa: BLE001
+            tally.fail(f"{number}: {type(error).__name__}: {error}"[:1_000])
+            return
+        tally.counts.update(found.words)
+        for problem in found.wrong:
+            tally.fail(f"{number}: {problem}"[:1_000])
+
+    return Marathon("guard", count, {"seed": seed}, step)
+
+
+def _show_guarded(seed: int, number: int) -> int:
+    found = guarding.judged(seed, number)
+    print(", ".join(found.words))
+    print("\n".join(found.wrong) or "nothing is wrong")
+    return 1 if found.wrong else 0
 
 
 if __name__ == "__main__":

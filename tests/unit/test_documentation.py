@@ -93,6 +93,19 @@ PLAYED: dict[str, tuple[Script, str]] = {
     "quickstart: Your own server": ((), "Hello from the lab.\n"),
     "quickstart: Many runs": ((says("Sunny"), says("Sunny")), "['Sunny', 'Sunny']\n"),
     "quickstart: In a container": ((), "hi\n"),
+    "long-results: Long results": (
+        (calls(("read_log", {})), says("Yes.")),
+        "text, 86400 lines\n",
+    ),
+    "long-results: The session decides for each tool": (
+        (calls(("read_log", {}), ("read_rules", {})), says("Yes.")),
+        "True True\nFalse False\n",
+    ),
+    "long-results: Where they are kept": ((calls(("read_log", {})), says("Yes.")), "1 kept\n0 left\n"),
+    "long-results: A tool that takes a ref_id": (
+        (calls(("count_lines", {"ref_id": "the last one"})), says("I cannot tell.")),
+        "failed | 'the last one' is no ref_id: use one that a result of this conversation has told, as it is\n",
+    ),
     "results: Tools that yield": (
         (calls(("read_log", {"name": "web.log"})), says("Two lines.")),
         'failed\nweb.log was cut off\nWhat it gave before (2 items):\n["started","listening"]\n',

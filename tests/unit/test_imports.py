@@ -38,7 +38,18 @@ DOMAIN_MAY_IMPORT = frozenset(
         "unicodedata",
     }
 )
-LOADED_ONLY_WHEN_USED = ("PIL", "anthropic", "dependency_injector", "httpx", "httpx2", "jsonschema", "openai", "regex")
+LOADED_ONLY_WHEN_USED = (
+    "PIL",
+    "anthropic",
+    "dependency_injector",
+    "httpx",
+    "httpx2",
+    "jsonschema",
+    "obstore",
+    "openai",
+    "regex",
+    "tiktoken",
+)
 
 INLINE_EXCEPTION = re.compile(r"#\s*(type:\s*ignore|noqa|pyright:|mypy:|ruff:|flake8:|fmt:|pragma:)", re.IGNORECASE)
 

@@ -7,12 +7,18 @@ import json
 import os
 import secrets
 import socket
+import stat
 import sys
+from collections.abc import Iterator
 from pathlib import Path
-from typing import Final
+from typing import Final, Self
 
 # Neither is there on Windows, where the folder's owner decides who reads.
 _SAFELY: Final = getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_BINARY", 0)
+# A pipe that somebody put in the place of a file must not be waited for.
+_AT_ONCE: Final = getattr(os, "O_NONBLOCK", 0)
+_DIRECTORY: Final = getattr(os, "O_DIRECTORY", 0)
+_HAS_DESCRIPTORS: Final = os.open in os.supports_dir_fd
 
 
 class LockHeld(Exception):
@@ -57,6 +63,73 @@ def sync_folder(path: Path) -> None:
             os.fsync(descriptor)
         finally:
             os.close(descriptor)
+
+
+class PrivateFolder:
+    """A folder that the user alone can write into, made where it is missing, held by its descriptor while it is used.
+
+    So it stays the same one, whatever happens to its path meanwhile, and every name is a name in it: no
+    link is followed. OSError names what is not as it has to be.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+
+    def __enter__(self) -> Self:
+        private_folder(self.path)
+        if _HAS_DESCRIPTORS:
+            self._descriptor = os.open(self.path, os.O_RDONLY | _DIRECTORY | _SAFELY)
+            try:
+                self._check()
+            except BaseException:
+                os.close(self._descriptor)
+                raise
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        if _HAS_DESCRIPTORS:
+            os.close(self._descriptor)
+
+    def _check(self) -> None:
+        found = os.fstat(self._descriptor)
+        if found.st_uid != os.geteuid() or found.st_mode & 0o022:
+            raise PermissionError(
+                f"{self.path} is not yours, or others may write into it: chmod 700 it, or name another folder"
+            )
+
+    def new(self, name: str) -> int:
+        """A descriptor to write a file that is made now; FileExistsError where the name is taken, by a link too."""
+        return os.open(self._at(name), os.O_WRONLY | os.O_CREAT | os.O_EXCL | _SAFELY, 0o600, dir_fd=self._folder)
+
+    def open(self, name: str) -> int:
+        """A descriptor to read a file. OSError for a link and for what is no file."""
+        descriptor = os.open(self._at(name), os.O_RDONLY | _AT_ONCE | _SAFELY, dir_fd=self._folder)
+        if not stat.S_ISREG(os.fstat(descriptor).st_mode):
+            os.close(descriptor)
+            raise OSError(f"{self.path / name} is no file")
+        return descriptor
+
+    def put_in_place(self, new: str, name: str) -> None:
+        """Give `new` another name at once, in the place of what had it."""
+        os.replace(self._at(new), self._at(name), src_dir_fd=self._folder, dst_dir_fd=self._folder)
+
+    def remove(self, name: str) -> None:
+        """Take the name away, if it is there."""
+        with contextlib.suppress(FileNotFoundError):
+            os.unlink(self._at(name), dir_fd=self._folder)
+
+    def entries(self) -> Iterator[tuple[str, os.stat_result]]:
+        """What is in it; a link stands for itself."""
+        for name in os.listdir(self.path if self._folder is None else self._folder):
+            with contextlib.suppress(FileNotFoundError):
+                yield name, os.stat(self._at(name), dir_fd=self._folder, follow_symlinks=False)
+
+    @property
+    def _folder(self) -> int | None:
+        return self._descriptor if _HAS_DESCRIPTORS else None
+
+    def _at(self, name: str) -> str | Path:
+        return name if _HAS_DESCRIPTORS else self.path / name
 
 
 class Lock:

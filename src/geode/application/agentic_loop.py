@@ -10,11 +10,13 @@ from typing import Any
 from geode.application.announcer import Announcer
 from geode.application.catalog import Catalog
 from geode.application.contents import Contents
+from geode.application.guard import ResultGuard
 from geode.application.hooking import Hooking
 from geode.application.model_call import Asking, ModelCall
 from geode.application.prompts import Prompt, check_conversation, items_of, with_fitting_prompt
 from geode.application.reconciling import reconciled
 from geode.application.run import Run
+from geode.application.shelf import Shelf
 from geode.application.stage import StagePerformer, checked_answers, decided
 from geode.application.streaming import Put, streamed
 from geode.domain.approval import Decision
@@ -24,15 +26,18 @@ from geode.domain.conversation import Conversation
 from geode.domain.errors import Misuse
 from geode.domain.loop.actions import Finish
 from geode.domain.loop.answering import askable
-from geode.domain.loop.outcome import Outcome
+from geode.domain.loop.outcome import Outcome, Suspended
 from geode.domain.loop.recording import Recording, replay
 from geode.domain.loop.resuming import changed_tools, revived, taken_up, to_check_again
 from geode.domain.loop.state import State
 from geode.domain.loop.step import begin, step
+from geode.domain.loop.storing import refs_of
 from geode.domain.policy import Policy
 from geode.domain.request import forced_choice
 from geode.domain.results import PLAIN, Rendering
+from geode.domain.tokens import CountTokens, estimate_tokens
 from geode.domain.turns import UserTurn
+from geode.domain.windows import window_of
 from geode.ports import events
 from geode.ports.approval import Approver
 from geode.ports.clock import Clock
@@ -40,6 +45,7 @@ from geode.ports.events import Event, Observer
 from geode.ports.hooks import Hooks
 from geode.ports.images import ImageResizer
 from geode.ports.journal import Journal, JournalError, JournalStore
+from geode.ports.tools import NothingStored
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,12 +61,14 @@ class Surroundings:
     hooks: tuple[Hooks, ...] = ()
     rendering: Rendering = PLAIN
     resizer: ImageResizer | None = None
+    count_tokens: CountTokens = estimate_tokens
 
 
 class AgenticLoop:
     """Runs prompts to their right end, one at a time. Nothing carries over from run to run by itself.
 
-    `home` is the event loop that its adapter belongs to, if it belongs to one.
+    `home` is the event loop that its adapter belongs to, if it belongs to one. `shelf` is where long results
+    of its tools go; without one they are cut.
     """
 
     def __init__(
@@ -70,9 +78,11 @@ class AgenticLoop:
         policy: Policy,
         around: Surroundings,
         home: asyncio.AbstractEventLoop | None = None,
+        *,
+        shelf: Shelf | None = None,
     ) -> None:
         self._asking, self._catalog, self._policy, self._around = asking, catalog, policy, around
-        self._home, self._closed = home, False
+        self._home, self._shelf, self._closed = home, shelf, False
         self._active: Run | None = None
         # The task that takes a run from the journal, while reconcilers are asked; and whether it is to stop then.
         self._taking: asyncio.Task[Any] | None = None
@@ -216,6 +226,7 @@ class AgenticLoop:
                 clock=around.clock,
                 review=review,
                 contents=self._contents(stored.terms.policy),
+                guard=self._guard(telling, stored.terms.policy),
             )
         except BaseException:
             telling.close()
@@ -225,6 +236,8 @@ class AgenticLoop:
         self, stored: State, answers: Mapping[str, Decision], found: Mapping[str, ToolResult | None] | None = None
     ) -> State:
         """`stored`, gone on with; `found` is what reconcilers said, where the run is taken from a journal."""
+        if self._shelf is not None:
+            self._shelf.take_over(stored.terms.run_id, refs_of(stored))
         owner = Owner(self._asking.adapter.name, self._asking.model)
         now, tools = self._around.clock.now(), self._catalog.facts
         answered = checked_answers(answers)
@@ -264,23 +277,29 @@ class AgenticLoop:
     def _hooking(self, announcer: Announcer, policy: Policy) -> Hooking:
         return Hooking(self._around.hooks, self._catalog, announcer, policy.tool_timeout_seconds)
 
+    def _guard(self, announcer: Announcer, policy: Policy) -> ResultGuard:
+        return ResultGuard(policy, window_of(self._asking.model), self._around.count_tokens, self._shelf, announcer)
+
     async def _perform(self, state: State, announcer: Announcer, stored: State | None = None) -> Outcome:
         """Run `state`, which was begun, or taken up from the state that was `stored`, to its end."""
         await _cancelled_before()
         self._check_idle()
-        around, hooking = self._around, self._hooking(announcer, state.terms.policy)
-        contents = self._contents(state.terms.policy)
+        around, policy = self._around, state.terms.policy
+        hooking, guard = self._hooking(announcer, policy), self._guard(announcer, policy)
+        contents = self._contents(policy)
         if stored is None:
             state = await with_fitting_prompt(state, contents, announcer)
         stage = StagePerformer(
             catalog=self._catalog,
-            policy=state.terms.policy,
+            policy=policy,
             deps=around.deps,
             clock=around.clock,
             announcer=announcer,
             approver=around.approver,
             hooking=hooking,
             contents=contents,
+            guard=guard,
+            results=self._shelf or NothingStored(),
         )
         call = ModelCall(self._asking, self._catalog, around.clock, announcer, hooking)
         run = self._active = Run(state, announcer=announcer, call=call, stage=stage, clock=around.clock, journal=around.journal)
@@ -291,6 +310,8 @@ class AgenticLoop:
                 outcome = await run.drive(stored or state)
             finally:
                 self._last, self._active = run.state.closed, None
+            if isinstance(outcome, Suspended):
+                await guard.hold(run.state)
             await announcer.tell(events.Finished, outcome=outcome)
         finally:
             announcer.close()

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from geode.domain.approval import Grant
 from geode.domain.arguments import argument_error
@@ -30,6 +30,12 @@ class Catalog:
         """The catalogue of `tools`, whose names are distinct."""
         facts = {tool.spec.name: _facts(tool) for tool in tools}
         return Catalog({tool.spec.name: tool for tool in tools}, validator, tuple(tool.spec for tool in tools), facts)
+
+    def joined(self, tool: Tool) -> Catalog:
+        """The catalogue with one more tool, of a name that it does not have."""
+        name = tool.spec.name
+        facts = {**self.facts, name: _facts(tool)}
+        return replace(self, tools={**self.tools, name: tool}, specs=(*self.specs, tool.spec), facts=facts)
 
     def check(self, call: ToolUseBlock) -> Verdict:
         """Whether the call names a tool and its arguments fit that tool's schema."""

@@ -5,14 +5,16 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import inspect
-from collections.abc import AsyncIterable, Callable, Coroutine
-from typing import Any, Final, TypeAlias, cast
+from collections.abc import AsyncIterable, Callable
+from typing import Any, Final, cast
 
 from geode.application.announcer import Announcer
 from geode.application.calls import Call, Made, Returned, keeping, not_started, own_error, timed_out
 from geode.application.catalog import Catalog
 from geode.application.contents import Contents, gather_async
+from geode.application.finishing import Finishing, Review
 from geode.application.foreign import copied, handed, kind_of, text_of, trace_of, warn
+from geode.application.guard import ResultGuard
 from geode.application.threads import DaemonThreads
 from geode.domain.content import Part, ToolResult, ToolUseBlock, result
 from geode.domain.policy import Policy
@@ -20,10 +22,8 @@ from geode.domain.results import Stream, Unrenderable, gather, is_stream, render
 from geode.domain.rounds import Execution
 from geode.ports import events
 from geode.ports.clock import Clock
-from geode.ports.tools import ToolContext, ToolError
-
-# What a result becomes once those have seen it who may change it.
-Review: TypeAlias = Callable[[ToolUseBlock, ToolResult], Coroutine[Any, Any, ToolResult]]
+from geode.ports.results import StoredResults
+from geode.ports.tools import NothingStored, ToolContext, ToolError
 
 # How long a coroutine may take to end once it was cancelled, before it is left behind.
 GRACE_SECONDS: Final = 1.0
@@ -47,12 +47,13 @@ class ToolCallProcessor:
         finished: Callable[[ToolResult], None],
         review: Review | None = None,
         contents: Contents | None = None,
+        guard: ResultGuard | None = None,
+        results: StoredResults = NothingStored(),
     ) -> None:
         self._catalog, self._policy, self._deps = catalog, policy, deps
         self._clock, self._announcer = clock, announcer
-        self._finished, self._review = finished, review
-        self._contents = contents or Contents()
-        self._reviewing: dict[asyncio.Task[ToolResult], tuple[Call, ToolResult]] = {}
+        self._finished, self._contents, self._results = finished, contents or Contents(), results
+        self._finishing = Finishing[Call](review=review, guard=guard, announcer=announcer, deliver=self._deliver)
         self._slots = asyncio.Semaphore(policy.max_parallel)
         self._threads = DaemonThreads(policy.max_parallel)
         self._working: dict[asyncio.Task[ToolResult], Call] = {}
@@ -83,11 +84,8 @@ class ToolCallProcessor:
                 self._ended(task)
             elif not call.settled:  # what was left behind at its deadline has had its time to end
                 call.cancelled = task.cancel()
-        # A result that was not reviewed yet counts no more than one that has not come.
-        reviews, self._reviewing = list(self._reviewing), {}
-        for review in reviews:
-            review.cancel()
-        return [*(task for task, call in self._working.items() if call.cancelled), *reviews]
+        finishing = self._finishing.cancel()
+        return [*(task for task, call in self._working.items() if call.cancelled), *finishing]
 
     async def _work(self, call: Call) -> ToolResult:
         """A task for the tool alone: nothing waits in it once the handler was left, for that may have cancelled it."""
@@ -147,26 +145,8 @@ class ToolCallProcessor:
             self._slots.release()
         if found is None or call.cancelled:
             return
-        if self._review is None or not call.entered:
-            self._deliver(call, found)
-            return
         call.ended_at = call.ended_at or self._clock.now()
-        task = asyncio.create_task(self._review(call.block, found))
-        self._reviewing[task] = (call, found)
-        task.add_done_callback(self._reviewed)
-
-    def _reviewed(self, task: asyncio.Task[ToolResult]) -> None:
-        """A review that broke, or cancelled itself, has changed nothing."""
-        call, came = self._reviewing.pop(task, (None, None))
-        if call is None or came is None:
-            return
-        broken = task.cancelled() or task.exception() is not None
-        if broken:
-            text = (
-                f"the hook after_result failed: it cancelled itself; the result of {call.block.name} ({call.block.id}) stands"
-            )
-            self._announcer.soon(self._announcer.notice("hook_failed", text))
-        self._deliver(call, came if broken else task.result())
+        self._finishing.begin(call, call.block, found, reviewed=call.entered)
 
     def _deliver(self, call: Call, found: ToolResult) -> None:
         # In this order: whoever takes the result in lets this be told first.
@@ -235,7 +215,8 @@ class ToolCallProcessor:
         """The content of the result."""
         tool, block, run_id = call.tool, call.block, self._announcer.run_id
         key = f"{run_id}/{block.id}"
-        context = ToolContext(self._deps, block.id, key, call.deadline, run_id, self._progress_of(block))
+        progress = self._progress_of(block)
+        context = ToolContext(self._deps, block.id, key, call.deadline, run_id, progress, self._results)
 
         if tool.blocking:
             value = await self._threads.run(lambda: self._entered(call, context))

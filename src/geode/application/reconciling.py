@@ -11,7 +11,9 @@ from typing import Any
 from geode.application.announcer import Announcer
 from geode.application.catalog import Catalog
 from geode.application.contents import Contents
-from geode.application.processor import GRACE_SECONDS, Review, ToolCallProcessor
+from geode.application.finishing import Review
+from geode.application.guard import ResultGuard
+from geode.application.processor import GRACE_SECONDS, ToolCallProcessor
 from geode.domain.content import ToolResult, ToolUseBlock
 from geode.domain.loop.resuming import in_doubt
 from geode.domain.loop.state import State
@@ -21,7 +23,14 @@ from geode.ports.tools import Invoke, NotRun, Tool, ToolContext
 
 
 async def reconciled(
-    state: State, *, catalog: Catalog, deps: Any, clock: Clock, review: Review | None, contents: Contents | None = None
+    state: State,
+    *,
+    catalog: Catalog,
+    deps: Any,
+    clock: Clock,
+    review: Review | None,
+    contents: Contents | None = None,
+    guard: ResultGuard | None = None,
 ) -> dict[str, ToolResult | None]:
     """What the reconcilers found of the calls in doubt, by call id; None for one that did not run.
 
@@ -56,6 +65,7 @@ async def reconciled(
         announcer=Announcer(state.terms.run_id, (), None),
         finished=finished,
         review=reviewed,
+        guard=guard,
         contents=contents,
     )
     for index, id in enumerate(wanted):

@@ -12,6 +12,7 @@ from geode.application.announcer import Announcer
 from geode.application.catalog import Catalog
 from geode.application.contents import Contents
 from geode.application.foreign import explained, handed_question, text_of, warn
+from geode.application.guard import ResultGuard
 from geode.application.hooking import Hooking
 from geode.application.processor import GRACE_SECONDS, ToolCallProcessor
 from geode.domain.approval import Approve, Decision, Deny, Later, Question
@@ -26,6 +27,8 @@ from geode.domain.rounds import asked_about, edited, executions
 from geode.ports import events
 from geode.ports.approval import Approver
 from geode.ports.clock import Clock
+from geode.ports.results import StoredResults
+from geode.ports.tools import NothingStored
 
 # Added to the deadline of a run: epoch seconds are too coarse to tell the moment itself.
 _PAST: Final = 0.001
@@ -50,6 +53,8 @@ class StagePerformer:
         announcer: Announcer,
         approver: Approver | None,
         hooking: Hooking,
+        guard: ResultGuard | None = None,
+        results: StoredResults = NothingStored(),
         contents: Contents | None = None,
     ) -> None:
         self._catalog, self._clock, self._announcer, self._approver = catalog, clock, announcer, approver
@@ -63,6 +68,8 @@ class StagePerformer:
             announcer=announcer,
             finished=self._tool_finished,
             review=hooking.after_result if hooking.after_results else None,
+            guard=guard,
+            results=results,
             contents=contents,
         )
         self._admission = Admission(hooking, clock, announcer, self._came, self._news.set)

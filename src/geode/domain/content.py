@@ -241,7 +241,8 @@ class ToolResult:
     """The one answer to one call.
 
     `content` is what the model is told; `detail` is what the operator is told and never leaves the
-    process. `recoverable` False: the tool said that trying again cannot help.
+    process. `recoverable` False: the tool said that trying again cannot help. `ref_id` names the whole
+    result in the result store, where `content` is only a summary of it.
     """
 
     call_id: str
@@ -249,6 +250,7 @@ class ToolResult:
     content: tuple[Part, ...]
     detail: str = ""
     recoverable: bool = True
+    ref_id: str = ""
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "detail", clean_text(self.detail))

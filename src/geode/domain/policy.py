@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, fields
+from collections.abc import Mapping
+from dataclasses import dataclass, field, fields
 from decimal import Decimal
 from typing import Any, Final, Literal, Self, TypeVar
 
 from geode.domain.approval import Grant
 from geode.domain.errors import Misuse
 from geode.domain.naming import refuse_unknown
+from geode.domain.offload import ResultLimits
 from geode.domain.retry import RetryPolicy, is_number
 
 Kind = TypeVar("Kind")
@@ -51,6 +53,8 @@ class Policy:
     when it happens after `max_no_progress_hints` of them (None: never).
     Recovery: after `recovery_failures` failures of a tool in a row its next call waits `recovery_seconds`
     and takes at most `max_recovery_executions` executions, stand-ins included (0: no recovery).
+    Long results: `result_limits` for all tools, `result_limits_of` for single ones by name; what is stored
+    lives for `result_seconds`, and no longer than its session.
     Results: an iterator is read up to `max_iterated_items` items, or until they have more than
     `max_iterated_characters`; `oversize_images`, those over the provider's limits, "resize" makes smaller
     (with the extra `images`), and "refuse" replaces by words.
@@ -82,6 +86,9 @@ class Policy:
     recovery_failures: int = 2
     recovery_seconds: float = 1.0
     max_recovery_executions: int = 3
+    result_limits: ResultLimits = ResultLimits()
+    result_limits_of: Mapping[str, ResultLimits] = field(default_factory=dict[str, ResultLimits])
+    result_seconds: float = 4 * 3600.0
     max_iterated_items: int = 10_000
     max_iterated_characters: int = 10_000_000
     oversize_images: Literal["resize", "refuse"] = "resize"
@@ -97,11 +104,16 @@ class Policy:
             _whole(name, getattr(self, name), 1)
         for name in _FROM_NONE:
             _whole(name, getattr(self, name), 0)
-        for name in ("max_seconds", "call_timeout_seconds", "idle_timeout_seconds", "tool_timeout_seconds"):
+        for name in ("max_seconds", "call_timeout_seconds", "idle_timeout_seconds", "tool_timeout_seconds", "result_seconds"):
             _positive(name, getattr(self, name))
         for name, most in _RANGES:
             _within(name, getattr(self, name), most)
         _dollars("max_cost_usd", self.max_cost_usd)
+        _limits("result_limits", self.result_limits)
+        if not isinstance(self.result_limits_of, Mapping):
+            raise Misuse("policy-value", "Policy.result_limits_of maps names of tools to ResultLimits")
+        for name, limits in self.result_limits_of.items():
+            _limits(f"result_limits_of[{name!r:.80}]", limits)
         if self.oversize_images not in ("resize", "refuse"):
             raise Misuse("policy-value", f'Policy.oversize_images is "resize" or "refuse", got {self.oversize_images!r}')
         _of_kind("retry", self.retry, RetryPolicy)
@@ -121,6 +133,11 @@ def _positive(name: str, value: object) -> None:
         return
     if not is_number(value) or value <= 0:
         raise Misuse("policy-value", f"Policy.{name} must be a number of seconds above 0, got {value!r:.80}")
+
+
+def _limits(name: str, value: object) -> None:
+    if not isinstance(value, ResultLimits):
+        raise Misuse("policy-value", f"Policy.{name} must be ResultLimits(…), got {type(value).__name__}")
 
 
 def _dollars(name: str, value: object) -> None:

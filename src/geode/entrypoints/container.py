@@ -59,6 +59,8 @@ class GeodeContainer(containers.DeclarativeContainer):
     thinking: _Setting = provide.Dependency(default=provide.Object(None))
     http: _Setting = provide.Dependency(default=provide.Object(None))
     journal: _Setting = provide.Dependency(default=provide.Object(None))
+    results: _Setting = provide.Dependency(default=provide.Object(None))
+    count_tokens: _Setting = provide.Dependency(default=provide.Object(None))
     renderers: _Setting = provide.Dependency(default=provide.Object(None))
     resizer: _Setting = provide.Dependency(default=provide.Object(None))
     clock: _Setting = provide.Dependency(instance_of=_port(Clock), default=SystemClock())
@@ -79,6 +81,8 @@ class GeodeContainer(containers.DeclarativeContainer):
         "thinking": thinking,
         "http": http,
         "journal": journal,
+        "results": results,
+        "count_tokens": count_tokens,
         "renderers": renderers,
         "resizer": resizer,
         "clock": clock,

@@ -26,6 +26,7 @@ from geode.domain.results import Rendering
 from geode.domain.routing import resolve
 from geode.domain.thinking import Thinking, parse_thinking
 from geode.entrypoints.approvers import AskEach, InTurn, takes_one
+from geode.entrypoints.long_results import LongResults, counter, long_results
 from geode.entrypoints.providers import Connection, connect, find_connection
 from geode.entrypoints.settings import Answer, Settings, checked
 from geode.ports.approval import Approver
@@ -108,7 +109,10 @@ class Runtime:
                 prepared.temperature,
                 prepared.thinking,
             )
-            loop = AgenticLoop(asking, prepared.catalog, prepared.policy, prepared.around, self._loop)
+            catalog, shelf = prepared.long_results.opened(prepared.catalog, prepared.model_id)
+            if shelf is not None:
+                lent.push_async_callback(shelf.close)
+            loop = AgenticLoop(asking, catalog, prepared.policy, prepared.around, self._loop, shelf=shelf)
             lent.callback(loop.close)
             yield loop
 
@@ -204,6 +208,7 @@ class Prepared:
     policy: Policy
     catalog: Catalog
     around: Surroundings
+    long_results: LongResults
 
 
 def prepare(settings: Settings) -> Prepared:
@@ -226,6 +231,7 @@ def prepare(settings: Settings) -> Prepared:
         _hooks(settings),
         Rendering(dict(settings.get("renderers", {}))),
         _resizer(settings.get("resizer")),
+        counter(settings),
     )
     policy = _policy(settings)
     if around.approver is None and (denied := said_of_denied(catalog.facts, policy.grants)):
@@ -240,6 +246,7 @@ def prepare(settings: Settings) -> Prepared:
         policy,
         catalog,
         around,
+        long_results(settings, catalog, policy, around),
     )
 
 

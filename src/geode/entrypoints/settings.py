@@ -16,6 +16,7 @@ from geode.domain.naming import refuse_unknown
 from geode.domain.policy import Policy
 from geode.domain.routing import Provider
 from geode.domain.thinking import Thinking, parse_thinking
+from geode.domain.tokens import CountTokens
 from geode.ports.approval import Approver
 from geode.ports.clock import Clock
 from geode.ports.events import Observer
@@ -23,6 +24,7 @@ from geode.ports.hooks import Hooks
 from geode.ports.images import ImageResizer
 from geode.ports.journal import Journal
 from geode.ports.model import ModelAdapter
+from geode.ports.results import ResultStore
 from geode.ports.schema import SchemaValidator
 
 if TYPE_CHECKING:
@@ -42,6 +44,9 @@ class Settings(TypedDict, total=False):
     `observe`: one observer of events or several. `policy`: every limit. `system`: the system text.
     `deps`: what `ToolContext.deps` is. `effort` and `temperature`: sent as given, or refused.
     `thinking`: "adaptive", or a budget in tokens, for models whose wire has that setting; not in the wrap-up.
+    `results`: a folder for results that are too long to show, or an adapter of that port; by default `results` in
+    the journal's folder, and memory where that is no folder either.
+    `count_tokens`: a function that counts the tokens of a text; else 4 ASCII characters are one.
     `http`: a client of yours, used and never closed. `journal`: a folder that keeps each run as it
     happens, for `resume_run`, or an adapter of that port. `renderers`: by class, functions that say what of
     a value of your own goes into a result. `resizer`: makes pictures fit that are over the provider's limits;
@@ -63,6 +68,8 @@ class Settings(TypedDict, total=False):
     thinking: Literal["adaptive"] | int | Thinking
     http: httpx2.AsyncClient
     journal: Journal | str | Path
+    results: ResultStore | str | Path
+    count_tokens: CountTokens
     renderers: Mapping[type[Any], Callable[[Any], object]]
     resizer: ImageResizer
     clock: Clock
@@ -81,6 +88,8 @@ _ELSEWHERE: Final[Mapping[str, str]] = {
     **dict.fromkeys(("instructions", "system_prompt", "system_message"), "system="),
     "reasoning_effort": "effort=",
     **dict.fromkeys(("messages", "history"), "run(…, conversation=…)"),
+    **dict.fromkeys(("artifact_store", "result_store"), "results="),
+    **dict.fromkeys(("tokenizer", "token_counter"), "count_tokens="),
     **dict.fromkeys(("serializer", "serializers", "render"), "renderers={TYPE: function}"),
     **dict.fromkeys(("checkpointer", "checkpoints", "durable"), "journal="),
 }

@@ -38,6 +38,7 @@ from geode.ports.hooks import Hooks, Veto
 from geode.ports.images import ImageResizer
 from geode.ports.journal import Journal, JournalStore
 from geode.ports.model import CallPart, Delta, Emit, ModelAdapter, TextPart, ThinkingPart
+from geode.ports.results import Origin, Piece, ResultStore, StoredResults
 from geode.ports.schema import SchemaValidator
 from geode.ports.session import Loop, SessionFactory
 from geode.ports.tools import Tool
@@ -78,15 +79,19 @@ __all__ = [
     "NoTools",
     "Observer",
     "Opaque",
+    "Origin",
     "Owner",
     "Part",
     "PictureLimits",
+    "Piece",
     "Question",
     "Required",
+    "ResultStore",
     "RetryHint",
     "SchemaValidator",
     "SessionFactory",
     "Stop",
+    "StoredResults",
     "Text",
     "TextPart",
     "ThinkingBudget",

@@ -161,6 +161,9 @@ NoticeKind: TypeAlias = (
         "hook_failed",
         "loop_blocked",
         "model_changed",
+        "offload",
+        "result_cut",
+        "store_failed",
         "image_resized",
         "image_left_out",
     ]

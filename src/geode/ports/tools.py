@@ -7,8 +7,10 @@ from dataclasses import dataclass, field
 from typing import Any, Generic, TypeAlias, TypeVar
 
 from geode.domain.errors import GeodeError
+from geode.domain.naming import shown_name
 from geode.domain.tiers import SafetyTier
 from geode.domain.tools import ToolSpec
+from geode.ports.results import StoredResults
 
 Deps = TypeVar("Deps")
 
@@ -17,13 +19,33 @@ def _unheard(_message: str) -> None:
     """Progress of a tool that nobody watches."""
 
 
+class ToolError(GeodeError):
+    """Raised by a tool to fail with a text that the model is told; `recoverable` False: trying again cannot help."""
+
+    def __init__(self, message: str, *, recoverable: bool = True) -> None:
+        super().__init__(message)
+        self.recoverable = recoverable
+
+
+class NothingStored:
+    """The stored results of a session that keeps none."""
+
+    async def text(self, ref_id: str) -> str:
+        return self.text_now(ref_id)
+
+    def text_now(self, ref_id: str) -> str:
+        raise ToolError(f"{shown_name(ref_id)}: long results are not kept in this session", recoverable=False)
+
+
 @dataclass(frozen=True, slots=True)
 class ToolContext(Generic[Deps]):
     """What a tool may know of its call. Injected by its type, never part of the schema.
 
     `deps` are the host's own dependencies; `idempotency_key` is the same for the same call of the
     same run, in whichever process it runs; `deadline_seconds` is how long the call may take;
-    `progress` tells observers, never the model.
+    `progress` tells observers, never the model. `results` has the long results of the session whole: a
+    tool that takes a `ref_id` reads `await ctx.results.text(ref_id)`, or `ctx.results.text_now(ref_id)` in
+    a thread.
     """
 
     deps: Deps
@@ -32,14 +54,7 @@ class ToolContext(Generic[Deps]):
     deadline_seconds: float
     run_id: str = ""
     progress: Callable[[str], None] = field(default=_unheard, repr=False)
-
-
-class ToolError(GeodeError):
-    """Raised by a tool to fail with a text that the model is told; `recoverable` False: trying again cannot help."""
-
-    def __init__(self, message: str, *, recoverable: bool = True) -> None:
-        super().__init__(message)
-        self.recoverable = recoverable
+    results: StoredResults = field(default=NothingStored(), repr=False)
 
 
 class ToolRetry(ToolError):

@@ -19,6 +19,7 @@ from hypothesis import strategies as st
 import geode.domain
 from geode.domain.content import Document, DocumentUrl, Image, ImageUrl, Opaque, Owner, Text, ToolResult, ToolUseBlock
 from geode.domain.conversation import Conversation
+from geode.domain.offload import ResultLimits
 from geode.domain.pictures import PictureLimits
 from geode.domain.policy import Policy
 from geode.domain.request import Capabilities
@@ -99,6 +100,13 @@ _PLAIN: dict[Any, Values] = {
         max_cost_usd=st.none() | st.decimals("0.01", 99, places=2),
         max_no_progress_hints=st.none() | st.integers(0, 9),
         retry=st.builds(RetryPolicy, attempts=st.integers(1, 9)),
+    ),
+    ResultLimits: st.builds(
+        ResultLimits,
+        remedy=st.sampled_from(["offload", "cut", "keep"]),
+        offload_tokens=st.integers(128, 99_999),
+        cut_tokens=st.integers(128, 99_999),
+        share_of_window=st.floats(0.001, 1),
     ),
     RetryPolicy: st.builds(RetryPolicy, st.integers(1, 9), st.floats(0, 99), st.floats(0, 99), st.floats(0, 99)),
     ThinkingBudget: st.builds(ThinkingBudget, st.integers(1024, 2**40)),

@@ -183,7 +183,7 @@ FACTS = {
     "idempotent": False,
     "reconciles": False,
 }
-RESULT = {"$": "ToolResult", "call_id": "a", "kind": "ok", "content": [], "detail": "", "recoverable": True}
+RESULT = {"$": "ToolResult", "call_id": "a", "kind": "ok", "content": [], "detail": "", "recoverable": True, "ref_id": ""}
 USAGE = {"$": "Usage", "input_tokens": 1, "output_tokens": 2, "cost_usd": None, "cached_input_tokens": 0, "reasoning_tokens": 0}
 
 REFUSED: list[tuple[type, str, str]] = [

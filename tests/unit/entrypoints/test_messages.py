@@ -207,7 +207,7 @@ def test_12_a_conversation_that_is_none() -> None:
     ("choice", "message"),
     [
         ("sometimes", 'tool_choice "sometimes" is unknown. Accepted: auto, none, required, {"name": …} [tool-choice]'),
-        ({"name": "nope"}, 'tool_choice names "nope", this request has: get_weather [tool-choice]'),
+        ({"name": "nope"}, 'tool_choice names "nope", this request has: get_weather, recall_tool_result [tool-choice]'),
     ],
     ids=["13", "14"],
 )

@@ -358,7 +358,7 @@ async def test_what_is_set_is_in_every_request() -> None:
     await geode.run("Hi", model=model, tools=[get_weather], system="Be brief.", effort="high", temperature=0)
     for request in model.requests:
         assert (request.system, request.effort, request.temperature) == ("Be brief.", "high", 0.0)
-        assert [spec.name for spec in request.tools] == ["get_weather"]
+        assert [spec.name for spec in request.tools] == ["get_weather", "recall_tool_result"]
 
 
 async def test_several_observers_and_one() -> None:
@@ -394,6 +394,7 @@ NAMES = {
     *("Grant", "RetryPolicy"),  # what a Policy is made of
     *("Hooks", "Veto"),
     *("Image", "ImageUrl", "Document", "DocumentUrl"),
+    "ResultLimits",  # a value of Policy that a sample writes
     *("Outcome", "Answered", "Refused", "Exhausted", "Failed", "Stopped", "Suspended"),
     "Misuse",
     "Usage",  # what an adapter's author needs beside ToolUseBlock

@@ -27,12 +27,15 @@ class Contract:
                 setattr(cls, name, pytest.mark.asyncio(loop_scope="function")(test))
 
 
-def made(contract: type[Contract], kind: type[Any]) -> Any:
-    """The harness that a class of tests names; the test fails, and says what to write, where it names none."""
+def made(contract: type[Contract], kind: type[Any], *given: Any) -> Any:
+    """The harness that a class of tests names, made of what is `given`.
+
+    The test fails, and says what to write, where it names none.
+    """
     named: object = getattr(contract, "harness", None)
     if not isinstance(named, type) or not issubclass(named, kind):
         pytest.fail(f"{contract.__name__}.harness must be a class that inherits {kind.__name__}, it is {named!r}")
-    return named()
+    return named(*given)
 
 
 class ModelContract(Contract):

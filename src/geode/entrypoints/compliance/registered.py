@@ -13,7 +13,9 @@ from geode.entrypoints.compliance.conversations import ConversationStoreContract
 from geode.entrypoints.compliance.harness import ModelHarness, SendingHarness
 from geode.entrypoints.compliance.images import ImageResizerContract, ImageResizerHarness
 from geode.entrypoints.compliance.journal import JournalContract, JournalHarness, JournalStoreContract, JournalStoreHarness
+from geode.entrypoints.compliance.results import ResultStoreContract, ResultStoreHarness
 from geode.entrypoints.compliance.schema import SchemaContract, SchemaHarness
+from geode.entrypoints.compliance.tokens import TokenCounterContract, TokenCounterHarness
 from geode.entrypoints.compliance.tools import ToolContract, ToolHarness
 
 GROUP: Final = "geode.contract_harnesses"
@@ -29,6 +31,8 @@ CONTRACTS: Final[tuple[tuple[type[Any], type[Contract]], ...]] = (
     (JournalStoreHarness, JournalStoreContract),
     (JournalHarness, JournalContract),
     (ConversationStoreHarness, ConversationStoreContract),
+    (ResultStoreHarness, ResultStoreContract),
+    (TokenCounterHarness, TokenCounterContract),
 )
 # One for a process: pytest proves one adapter in a run.
 _chosen: Final[list[type[Contract]]] = []

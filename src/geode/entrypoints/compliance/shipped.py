@@ -12,10 +12,10 @@ import shutil
 import sqlite3
 import tempfile
 import weakref
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from pathlib import Path
-from typing import ClassVar
+from typing import Any, ClassVar
 
 from geode.adapters.anthropic_messages import model as anthropic_messages
 from geode.adapters.chat_completions import model as chat_completions
@@ -28,8 +28,12 @@ from geode.adapters.images_pillow import PillowImages
 from geode.adapters.journal_file import FileJournal
 from geode.adapters.journal_memory import MemoryJournal
 from geode.adapters.openai_responses import model as openai_responses
+from geode.adapters.results_file import FileResults
+from geode.adapters.results_memory import MemoryResults
+from geode.adapters.results_objects import ObjectResults
 from geode.adapters.schema_jsonschema import JsonschemaValidator
 from geode.adapters.scripted.model import ScriptedModel
+from geode.adapters.tokens_tiktoken import TiktokenCounter
 from geode.domain.approval import Approve, Deny, Later
 from geode.domain.content import ToolUseBlock
 from geode.domain.request import Capabilities
@@ -43,7 +47,9 @@ from geode.entrypoints.compliance.harness import ModelHarness
 from geode.entrypoints.compliance.images import ImageResizerHarness
 from geode.entrypoints.compliance.journal import JournalStoreHarness
 from geode.entrypoints.compliance.playing import Playing
+from geode.entrypoints.compliance.results import ResultStoreHarness
 from geode.entrypoints.compliance.schema import SchemaHarness
+from geode.entrypoints.compliance.tokens import TokenCounterHarness
 from geode.entrypoints.compliance.wire_harness import WireHarness
 from geode.entrypoints.emulator import Dialect
 
@@ -193,6 +199,73 @@ class SqliteConversationsHarness(ConversationStoreHarness):
         with contextlib.closing(sqlite3.connect(self._path)) as database:
             database.execute("UPDATE conversations SET text = ? WHERE id = ?", (text, id))
             database.commit()
+
+
+class MemoryResultsHarness(ResultStoreHarness):
+    def __init__(self, max_bytes: int, now: Callable[[], float]) -> None:
+        self._one = MemoryResults(max_bytes=max_bytes, now=now)
+
+    def store(self) -> MemoryResults:
+        return self._one
+
+    async def things(self) -> int:
+        return len(self._one.ref_ids)
+
+
+class FileResultsHarness(ResultStoreHarness):
+    damages = True
+
+    def __init__(self, max_bytes: int, now: Callable[[], float]) -> None:
+        self._folder, self._max_bytes, self._now = _folder_of(self), max_bytes, now
+
+    def store(self) -> FileResults:
+        return FileResults(self._folder, max_bytes=self._max_bytes, now=self._now)
+
+    async def things(self) -> int:
+        return len(list(self._folder.glob("*"))) if self._folder.exists() else 0
+
+    async def damage(self, ref_id: str) -> None:
+        path = self._folder / f"{ref_id}.text"
+        path.write_bytes(path.read_bytes()[:-1])
+
+
+class ObjectResultsHarness(ResultStoreHarness):
+    """A bucket in memory; needs the extra `objects`."""
+
+    damages = True
+
+    def __init__(self, max_bytes: int, now: Callable[[], float]) -> None:
+        self._max_bytes, self._now = max_bytes, now
+        self._bucket = self.bucket()
+
+    def bucket(self) -> Any:
+        """A store of obstore's."""
+        from obstore.store import MemoryStore
+
+        return MemoryStore()
+
+    def store(self) -> ObjectResults:
+        return ObjectResults(self._bucket, max_bytes=self._max_bytes, now=self._now)
+
+    async def things(self) -> int:
+        return sum([len(batch) async for batch in self._bucket.list()])
+
+    async def damage(self, ref_id: str) -> None:
+        path = f"geode-results/{ref_id}.text"
+        data = bytes(await (await self._bucket.get_async(path)).bytes_async())
+        await self._bucket.put_async(path, data[:-1])
+
+
+class TiktokenHarness(TokenCounterHarness):
+    """A table of a few tokens, made here: those that are in use are fetched from the network. Needs the extra `tiktoken`."""
+
+    def counter(self) -> TiktokenCounter:
+        import tiktoken
+
+        single = [bytes((number,)) for number in range(256)]
+        ranks = {token: rank for rank, token in enumerate([*single, b"th", b"he", b"the", b" the", b"  ", b"aa", b"aaaa"])}
+        pattern = r"\s?\w+|\s+|[^\s\w]+"
+        return TiktokenCounter(tiktoken.Encoding("tiny", pat_str=pattern, mergeable_ranks=ranks, special_tokens={"<s>": 999}))
 
 
 def _folder_of(harness: object) -> Path:

@@ -47,7 +47,7 @@ def test_system_text_prompt_and_tools_reach_the_model(run: Callable[..., Ran]) -
     _, _, _, model = run("Hi", "--system", "Be brief.", "--tools", "app:add,stumble")
     (request,) = model.requests
     assert request.system == "Be brief."
-    assert [tool.name for tool in request.tools] == ["add", "stumble"]
+    assert [tool.name for tool in request.tools] == ["add", "stumble", "recall_tool_result"]
     assert "Hi" in repr(request.conversation)
 
 
