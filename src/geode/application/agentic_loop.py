@@ -3,21 +3,16 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncGenerator, Callable, Mapping
-from dataclasses import dataclass
+from collections.abc import AsyncGenerator, Mapping
 from typing import Any
 
-from geode.application.announcer import Announcer
 from geode.application.catalog import Catalog
-from geode.application.contents import Contents
-from geode.application.guard import ResultGuard
-from geode.application.hooking import Hooking
-from geode.application.model_call import Asking, ModelCall
+from geode.application.equipment import Equipment, Surroundings
+from geode.application.model_call import Asking
 from geode.application.prompts import Prompt, check_conversation, items_of, with_fitting_prompt
-from geode.application.reconciling import reconciled
 from geode.application.run import Run
 from geode.application.shelf import Shelf
-from geode.application.stage import StagePerformer, checked_answers, decided
+from geode.application.stage import checked_answers, decided
 from geode.application.streaming import Put, streamed
 from geode.domain.approval import Decision
 from geode.domain.codec import loads
@@ -34,34 +29,10 @@ from geode.domain.loop.step import begin, step
 from geode.domain.loop.storing import refs_of
 from geode.domain.policy import Policy
 from geode.domain.request import forced_choice
-from geode.domain.results import PLAIN, Rendering
-from geode.domain.tokens import CountTokens, estimate_tokens
 from geode.domain.turns import UserTurn
-from geode.domain.windows import window_of
 from geode.ports import events
-from geode.ports.approval import Approver
-from geode.ports.clock import Clock
-from geode.ports.events import Event, Observer
-from geode.ports.hooks import Hooks
-from geode.ports.images import ImageResizer
-from geode.ports.journal import Journal, JournalError, JournalStore
-from geode.ports.tools import NothingStored
-
-
-@dataclass(frozen=True, slots=True)
-class Surroundings:
-    """What a loop is given besides its model and its tools."""
-
-    clock: Clock
-    journal: Journal
-    new_run_id: Callable[[], str]
-    approver: Approver | None = None
-    observers: tuple[Observer, ...] = ()
-    deps: Any = None
-    hooks: tuple[Hooks, ...] = ()
-    rendering: Rendering = PLAIN
-    resizer: ImageResizer | None = None
-    count_tokens: CountTokens = estimate_tokens
+from geode.ports.events import Event
+from geode.ports.journal import JournalError, JournalStore
 
 
 class AgenticLoop:
@@ -101,8 +72,7 @@ class AgenticLoop:
         failure is in the outcome, never an exception; Misuse is raised before anything leaves.
         Cancelling the caller cancels every call, and `conversation` is whole afterwards.
         """
-        state = self._begun(prompt, conversation, tool_choice)
-        return await self._perform(state, self._telling(state, None))
+        return await self._perform_new(self._begun(prompt, conversation, tool_choice))
 
     async def resume(self, snapshot: str, answers: Mapping[str, Decision]) -> Outcome:
         """Go on with a suspended run, here or in another process; `answers` by call id.
@@ -135,7 +105,7 @@ class AgenticLoop:
         The reader sets the pace: at most 64 events wait. Closing the iterator cancels the run.
         """
         state = self._begun(prompt, conversation, tool_choice)
-        return streamed(lambda put: self._perform(state, self._telling(state, put)))
+        return streamed(lambda put: self._perform_new(state, put))
 
     def stream_resume(self, snapshot: str, answers: Mapping[str, Decision]) -> AsyncGenerator[Event]:
         """`resume`, as its events happen; see `stream`."""
@@ -191,7 +161,7 @@ class AgenticLoop:
         run_id = stored.terms.run_id
         if isinstance(journal, JournalStore) and run_id in journal.run_ids():
             return await self._taken(journal, run_id, answers, stored, put)
-        return await self._perform(self._resumed(stored, answers), self._telling(stored, put), stored)
+        return await self._perform(self._resumed(stored, answers), self._equipped(stored, put), stored)
 
     async def _taken(
         self, journal: JournalStore, run_id: str, answers: Mapping[str, Decision], expected: State | None, put: Put | None
@@ -208,29 +178,11 @@ class AgenticLoop:
             if isinstance(stored.pending, Finish):
                 self._last = stored.closed
                 return stored.pending.outcome
-            telling = self._telling(stored, put)
-            return await self._perform(self._resumed(stored, answers, await self._found(stored, telling)), telling, stored)
+            equipped = self._equipped(stored, put)
+            return await self._perform(self._resumed(stored, answers, await equipped.found(stored)), equipped, stored)
         finally:
             self._taking = None
             journal.let_go(run_id)
-
-    async def _found(self, stored: State, telling: Announcer) -> dict[str, ToolResult | None]:
-        """What became of the calls that had been started, as far as their tools can tell."""
-        around, hooking = self._around, self._hooking(telling, stored.terms.policy)
-        review = hooking.after_result if hooking.after_results else None
-        try:
-            return await reconciled(
-                stored,
-                catalog=self._catalog,
-                deps=around.deps,
-                clock=around.clock,
-                review=review,
-                contents=self._contents(stored.terms.policy),
-                guard=self._guard(telling, stored.terms.policy),
-            )
-        except BaseException:
-            telling.close()
-            raise
 
     def _resumed(
         self, stored: State, answers: Mapping[str, Decision], found: Mapping[str, ToolResult | None] | None = None
@@ -257,10 +209,6 @@ class AgenticLoop:
                 state = step(state, decided(self._catalog, call, answers, now))
         return state
 
-    def _contents(self, policy: Policy) -> Contents:
-        limits = self._asking.adapter.capabilities.pictures
-        return Contents.of(policy, self._around.rendering, limits, self._around.resizer)
-
     def _check_idle(self) -> None:
         if self._active is not None or self._taking not in (None, asyncio.current_task()):
             raise Misuse(
@@ -269,52 +217,33 @@ class AgenticLoop:
                 "early runs on until it is closed: read it to its end, or use contextlib.aclosing",
             )
 
-    def _telling(self, before: State, put: Put | None) -> Announcer:
-        """What tells of a run that is about to begin, or to be taken up, with the state `before`."""
-        told = () if before.open is None else before.open.results
-        return Announcer(before.terms.run_id, self._around.observers, put, before.counters.rounds, told)
+    def _equipped(self, before: State, put: Put | None = None) -> Equipment:
+        """What the run whose state is `before` is performed with."""
+        return Equipment(before, self._asking, self._catalog, self._around, shelf=self._shelf, put=put)
 
-    def _hooking(self, announcer: Announcer, policy: Policy) -> Hooking:
-        return Hooking(self._around.hooks, self._catalog, announcer, policy.tool_timeout_seconds)
+    async def _perform_new(self, state: State, put: Put | None = None) -> Outcome:
+        """Run `state`, which was begun, to its end."""
+        equipped = self._equipped(state, put)
+        fitting = await with_fitting_prompt(state, equipped.contents, equipped.announcer)
+        return await self._perform(fitting, equipped, fitting)
 
-    def _guard(self, announcer: Announcer, policy: Policy) -> ResultGuard:
-        return ResultGuard(policy, window_of(self._asking.model), self._around.count_tokens, self._shelf, announcer)
-
-    async def _perform(self, state: State, announcer: Announcer, stored: State | None = None) -> Outcome:
-        """Run `state`, which was begun, or taken up from the state that was `stored`, to its end."""
+    async def _perform(self, state: State, equipped: Equipment, before: State) -> Outcome:
+        """Run `state`, taken up from the state `before` where that is another, to its end."""
         await _cancelled_before()
         self._check_idle()
-        around, policy = self._around, state.terms.policy
-        hooking, guard = self._hooking(announcer, policy), self._guard(announcer, policy)
-        contents = self._contents(policy)
-        if stored is None:
-            state = await with_fitting_prompt(state, contents, announcer)
-        stage = StagePerformer(
-            catalog=self._catalog,
-            policy=policy,
-            deps=around.deps,
-            clock=around.clock,
-            announcer=announcer,
-            approver=around.approver,
-            hooking=hooking,
-            contents=contents,
-            guard=guard,
-            results=self._shelf or NothingStored(),
-        )
-        call = ModelCall(self._asking, self._catalog, around.clock, announcer, hooking)
-        run = self._active = Run(state, announcer=announcer, call=call, stage=stage, clock=around.clock, journal=around.journal)
+        run = self._active = equipped.run_of(state)
         if self._taking is not None and self._stop_asked:
             run.stop()
         try:
             try:
-                outcome = await run.drive(stored or state)
+                outcome = await run.drive(before)
             finally:
                 self._last, self._active = run.state.closed, None
             if isinstance(outcome, Suspended):
-                await guard.hold(run.state)
-            await announcer.tell(events.Finished, outcome=outcome)
+                await equipped.guard.hold(run.state)
+            await equipped.announcer.tell(events.Finished, outcome=outcome)
         finally:
-            announcer.close()
+            equipped.announcer.close()
         return outcome
 
 

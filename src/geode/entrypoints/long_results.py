@@ -6,9 +6,9 @@ import secrets
 from dataclasses import dataclass
 from pathlib import Path
 
-from geode.application.agentic_loop import Surroundings
 from geode.application.catalog import Catalog
 from geode.application.counting import Believed
+from geode.application.equipment import Surroundings
 from geode.application.recalling import recall_tool
 from geode.application.shelf import Shelf
 from geode.domain.errors import Misuse

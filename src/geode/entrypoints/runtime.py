@@ -14,8 +14,9 @@ from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Final, Protocol, Self, Unpack, cast, runtime_checkable
 
-from geode.application.agentic_loop import AgenticLoop, Surroundings
+from geode.application.agentic_loop import AgenticLoop
 from geode.application.catalog import Catalog, said_of_denied
+from geode.application.equipment import Surroundings
 from geode.application.model_call import Asking
 from geode.application.prompts import Prompt
 from geode.domain.conversation import Conversation

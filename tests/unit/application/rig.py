@@ -8,8 +8,9 @@ from geode.adapters.clock_system import SystemClock
 from geode.adapters.journal_memory import MemoryJournal
 from geode.adapters.schema_jsonschema import JsonschemaValidator
 from geode.adapters.scripted.model import ScriptedModel
-from geode.application.agentic_loop import AgenticLoop, Surroundings
+from geode.application.agentic_loop import AgenticLoop
 from geode.application.catalog import Catalog
+from geode.application.equipment import Surroundings
 from geode.application.model_call import Asking
 from geode.domain.approval import Approve, Decision, Question
 from geode.domain.content import ToolResult, ToolUseBlock

@@ -1,0 +1,95 @@
+"""What one run is performed with: made for its policy, before it begins or is taken up."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+from geode.application.announcer import Announcer
+from geode.application.catalog import Catalog
+from geode.application.contents import Contents
+from geode.application.guard import ResultGuard
+from geode.application.hooking import Hooking
+from geode.application.model_call import Asking, ModelCall
+from geode.application.reconciling import reconciled
+from geode.application.run import Run
+from geode.application.shelf import Shelf
+from geode.application.stage import StagePerformer
+from geode.application.streaming import Put
+from geode.domain.content import ToolResult
+from geode.domain.loop.state import State
+from geode.domain.results import PLAIN, Rendering
+from geode.domain.tokens import CountTokens, estimate_tokens
+from geode.domain.windows import window_of
+from geode.ports.approval import Approver
+from geode.ports.clock import Clock
+from geode.ports.events import Observer
+from geode.ports.hooks import Hooks
+from geode.ports.images import ImageResizer
+from geode.ports.journal import Journal
+from geode.ports.tools import NothingStored
+
+
+@dataclass(frozen=True, slots=True)
+class Surroundings:
+    """What a loop is given besides its model and its tools."""
+
+    clock: Clock
+    journal: Journal
+    new_run_id: Callable[[], str]
+    approver: Approver | None = None
+    observers: tuple[Observer, ...] = ()
+    deps: Any = None
+    hooks: tuple[Hooks, ...] = ()
+    rendering: Rendering = PLAIN
+    resizer: ImageResizer | None = None
+    count_tokens: CountTokens = estimate_tokens
+
+
+class Equipment:
+    """Of the run whose state is `before`. `put` takes its events, where they are streamed."""
+
+    def __init__(
+        self, before: State, asking: Asking, catalog: Catalog, around: Surroundings, *, shelf: Shelf | None, put: Put | None
+    ) -> None:
+        policy, told = before.terms.policy, () if before.open is None else before.open.results
+        self._asking, self._catalog, self._around, self._shelf = asking, catalog, around, shelf
+        self.announcer = Announcer(before.terms.run_id, around.observers, put, before.counters.rounds, told)
+        self.hooking = Hooking(around.hooks, catalog, self.announcer, policy.tool_timeout_seconds)
+        self.guard = ResultGuard(policy, window_of(asking.model), around.count_tokens, shelf, self.announcer)
+        self.contents = Contents.of(policy, around.rendering, asking.adapter.capabilities.pictures, around.resizer)
+
+    def run_of(self, state: State) -> Run:
+        """The run that begins with `state`, or goes on from it."""
+        around = self._around
+        stage = StagePerformer(
+            catalog=self._catalog,
+            policy=state.terms.policy,
+            deps=around.deps,
+            clock=around.clock,
+            announcer=self.announcer,
+            approver=around.approver,
+            hooking=self.hooking,
+            contents=self.contents,
+            guard=self.guard,
+            results=self._shelf or NothingStored(),
+        )
+        call = ModelCall(self._asking, self._catalog, around.clock, self.announcer, self.hooking)
+        return Run(state, announcer=self.announcer, call=call, stage=stage, clock=around.clock, journal=around.journal)
+
+    async def found(self, stored: State) -> dict[str, ToolResult | None]:
+        """What became of the calls that had been started, as far as their tools can tell."""
+        try:
+            return await reconciled(
+                stored,
+                catalog=self._catalog,
+                deps=self._around.deps,
+                clock=self._around.clock,
+                review=self.hooking.after_result if self.hooking.after_results else None,
+                contents=self.contents,
+                guard=self.guard,
+            )
+        except BaseException:
+            self.announcer.close()
+            raise
