@@ -56,6 +56,11 @@ class Shot(BaseModel):
     png: bytes
 
 
+class Page(BaseModel):
+    number: int
+    shots: list[Shot]
+
+
 class Color(Enum):
     RED = "red"
 
@@ -66,7 +71,7 @@ async def ticks(several: int) -> AsyncIterator[int]:
 
 
 KINDS: Final[tuple[type, ...]] = (
-    *(City, Color, Counter, Decimal, Document, Fraction, Image, ImageUrl, IPv4Address),
+    *(City, Color, Counter, Decimal, Document, Fraction, Image, ImageUrl, IPv4Address, Page),
     *(IPv6Network, Path, Shot, SimpleNamespace, ToolError, User, UUID, date, datetime, deque, time, timedelta),
 )
 NAMES: Final[Mapping[str, Any]] = {

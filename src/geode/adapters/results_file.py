@@ -9,7 +9,7 @@ import re
 import secrets
 import threading
 import time
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, Final, TypeVar
@@ -89,11 +89,15 @@ class FileResults:
             names = dict(folder.entries())
             if _record(ref_id) in names:
                 raise ResultStoreError(f"{ref_id} is kept already")
-            free = self._max_bytes - sum(found.st_size for name, found in names.items() if _OURS.fullmatch(name))
+            free = self._free(names)
             new_text, new_record = (f".{ref_id}.{secrets.token_hex(8)}.new" for _ in range(2))
             try:
                 record = self._written(folder, new_text, text, free, stop).record(origin, expires_at)
                 _write(folder, new_record, record.dump())
+                # Others have written meanwhile.
+                over = -self._free(dict(folder.entries()))
+                if over > 0:
+                    raise StoreFull(record.size, record.size - over, f"the result store {self.folder}")
                 # Whoever cancelled it in this moment deletes it.
                 if not stop.is_set():
                     folder.put_in_place(new_text, _text(ref_id))
@@ -102,12 +106,16 @@ class FileResults:
                 folder.remove(new_text)
                 folder.remove(new_record)
 
+    def _free(self, names: Mapping[str, os.stat_result]) -> int:
+        """How many bytes there is room for, when these are there; what is half written counts too."""
+        return self._max_bytes - sum(found.st_size for name, found in names.items() if _OURS.fullmatch(name))
+
     def _written(self, folder: PrivateFolder, name: str, text: str, free: int, stop: threading.Event) -> Writing:
         writing = Writing(text)
         with os.fdopen(folder.new(name), "wb") as file:
             for block in writing.blocks():
                 if writing.bytes > free:
-                    raise StoreFull(len(text), free, f"the result store {self.folder}")
+                    raise StoreFull(max(len(text), writing.bytes), free, f"the result store {self.folder}")
                 if stop.is_set():
                     break
                 file.write(block)

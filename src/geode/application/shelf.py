@@ -12,7 +12,7 @@ from geode.domain.errors import Misuse
 from geode.domain.naming import shown_name
 from geode.domain.offload import REF_BYTES, is_ref, new_ref
 from geode.ports.clock import Clock
-from geode.ports.results import ExpiredResult, Origin, Piece, ResultStore, UnknownResult
+from geode.ports.results import ExpiredResult, Origin, Piece, ResultStore, StoreFull, UnknownResult
 from geode.ports.tools import ToolError
 
 # How long a store may take to do one thing, before it counts as one that failed.
@@ -26,6 +26,7 @@ class Shelf:
         self._store, self._clock, self._chance, self._seconds = store, clock, chance, seconds
         self._home, self._thread = asyncio.get_running_loop(), threading.get_ident()
         self._refs: set[str] = set()
+        self._swept_at: float | None = None
         # What suspended runs name, by their ids.
         self._held: dict[str, frozenset[str]] = {}
 
@@ -36,12 +37,24 @@ class Shelf:
     async def keep(self, ref_id: str, text: str, origin: Origin) -> None:
         """Store a text. Raises whatever the store raises; TimeoutError where it does not answer."""
         async with asyncio.timeout(STORE_SECONDS):
-            if not self._refs:
-                with Noted("the result store could not be swept"):
-                    await self._store.sweep()
+            # A session may live much longer than what it stores.
+            if self._swept_at is None or self._clock.now() >= self._swept_at + self._seconds:
+                await self._sweep()
             # Before it is there: what is cut short is deleted with the others.
             self._refs.add(ref_id)
-            await self._store.put(ref_id, text, origin, self._clock.now() + self._seconds)
+            try:
+                await self._put(ref_id, text, origin)
+            except StoreFull:
+                await self._sweep()
+                await self._put(ref_id, text, origin)
+
+    async def _put(self, ref_id: str, text: str, origin: Origin) -> None:
+        await self._store.put(ref_id, text, origin, self._clock.now() + self._seconds)
+
+    async def _sweep(self) -> None:
+        self._swept_at = self._clock.now()
+        with Noted("the result store could not be swept"):
+            await self._store.sweep()
 
     # ---- reading -------------------------------------------------------------------------------
 
@@ -75,11 +88,17 @@ class Shelf:
     # ---- suspended runs, and the end -----------------------------------------------------------
 
     async def hold(self, run_id: str, ref_ids: frozenset[str]) -> None:
-        """A suspended run names these: they live until it has ended, in whichever session. Raises what the store raises."""
+        """A suspended run names these: they live until it has ended, in whichever session.
+
+        What is gone already is gone; one that fails keeps no other from living. Raises the first that the store raises.
+        """
         self._held[run_id] = ref_ids & self._refs
         async with asyncio.timeout(STORE_SECONDS):
-            for ref_id in self._held[run_id]:
-                await self._store.expire(ref_id, None)
+            kept = (self._store.expire(ref_id, None) for ref_id in self._held[run_id])
+            found = await asyncio.gather(*kept, return_exceptions=True)
+        for error in found:
+            if error is not None and not isinstance(error, UnknownResult | ExpiredResult):
+                raise error
 
     def take_over(self, run_id: str, ref_ids: Collection[str]) -> None:
         """A run that names these goes on in this session."""

@@ -14,6 +14,7 @@ from geode.domain.content import MEDIA, Document, Image, ImageUrl, Media, Part, 
 from geode.domain.errors import GeodeError, Misuse
 from geode.domain.json_value import MAX_DEPTH, clean_text, dump_json, pointer_part
 from geode.domain.known_types import plain_form
+from geode.domain.model_fields import fields_apart, is_root
 from geode.domain.pictures import image_type
 from geode.domain.value_words import BINARY, Bytes, advice, decoded, encoded, in_one_order, in_words, unreal
 
@@ -190,12 +191,13 @@ class Walk:
         raise self.refusal(value, advice(value))
 
     def model(self, value: Any) -> Any:
-        """A pydantic model in its own JSON form, but for its media, which that form cannot carry."""
-        named = {name: getattr(value, name, None) for name in getattr(type(value), "model_fields", {})}
-        media = {name: found for name, found in named.items() if _holds_media(found)}
-        if not media:
+        """A pydantic model in its own JSON form, but for what that form cannot carry: media, and what has a renderer."""
+        apart = fields_apart(value, (*BINARY, *self.own))
+        if not apart:
             return self.data(value.model_dump(mode="json"))
-        return self.pairs([*value.model_dump(mode="json", exclude=set(media)).items(), *media.items()])
+        if is_root(value):
+            return self.data(value.root)
+        return self.pairs([*value.model_dump(mode="json", exclude=set(apart)).items(), *apart.items()])
 
     def pairs(self, pairs: Iterable[tuple[object, object]]) -> dict[str, Any]:
         data: dict[str, Any] = {}
@@ -274,11 +276,6 @@ def gather(items: Iterator[object], take: Callable[[object], bool]) -> None:
     finally:
         if isinstance(items, Generator):
             items.close()
-
-
-def _holds_media(value: object) -> bool:
-    several = cast("Sequence[object]", value) if isinstance(value, list | tuple) else (value,)
-    return any(isinstance(one, BINARY) for one in several)
 
 
 def cut_line(how: Rendering, count: int, place: str = "") -> str:

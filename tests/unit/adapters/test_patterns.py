@@ -197,3 +197,7 @@ def test_any_text_is_a_pattern_or_a_value_error_and_any_search_ends(pattern: str
         assert all(0 <= begin <= end <= len(text) for begin, end in made.find(text, seconds=0.05))
     except PatternTimeout:
         assert not made.is_quick(text)
+
+
+def test_what_is_searched_from_the_end_is_found_in_order_and_whole() -> None:
+    assert list(compile_pattern("(?r)o").find("foo\nbar o", seconds=1)) == [(1, 2), (2, 3), (8, 9)]

@@ -11,9 +11,11 @@ from typing import Any
 
 import pytest
 
+from geode.adapters import results_file
+from geode.adapters.private_files import PrivateFolder
 from geode.adapters.results_file import LEFT_BEHIND_SECONDS, FileResults
 from geode.domain.offload import new_ref
-from geode.ports.results import Origin, ResultStoreError, UnknownResult
+from geode.ports.results import Origin, ResultStoreError, StoreFull, UnknownResult
 
 REF, OTHER = new_ref(bytes(16)), new_ref(b"\1" * 16)
 ORIGIN = Origin("run_1", "..\\evil", "../../x")
@@ -187,6 +189,19 @@ async def test_a_disk_that_cannot_be_written(folder: Path, monkeypatch: pytest.M
     with pytest.raises(ResultStoreError, match="Read-only file system"):
         await store(folder).put(REF, "text", ORIGIN)
     assert (await store(folder).read(OTHER)).text == "other"
+
+
+async def test_what_others_write_meanwhile_counts(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    written = results_file._write
+
+    def meanwhile(private: PrivateFolder, name: str, data: bytes) -> None:
+        write(folder / f"{OTHER}.text", "y" * 900)
+        written(private, name, data)
+
+    monkeypatch.setattr(results_file, "_write", meanwhile)
+    with pytest.raises(StoreFull, match="the result has"):
+        await store(folder, max_bytes=1_000).put(REF, "x" * 900, ORIGIN)
+    assert names(folder) == [f"{OTHER}.text"]
 
 
 async def test_a_file_in_the_place_of_the_folder(folder: Path) -> None:

@@ -10,15 +10,16 @@ from typing import Any
 import pytest
 
 import geode
+from geode.adapters.clock_manual import ManualClock
 from geode.adapters.results_memory import MemoryResults
 from geode.domain.content import Text, ToolResult
 from geode.domain.errors import Misuse
-from geode.domain.offload import RECALL, ResultLimits, is_ref
+from geode.domain.offload import RECALL, Remedy, ResultLimits, is_ref, new_ref
 from geode.domain.policy import Policy
 from geode.domain.script import calls, says
 from geode.domain.tokens import estimate_tokens
-from geode.ports.hooks import Hooks
-from geode.ports.results import StoreFull
+from geode.ports.hooks import Hooks, Veto
+from geode.ports.results import Origin, StoreFull
 from tests.unit.application.recalls import LIMITS, LINES, Failing, Reader, Slow, Tools, kinds, recalls, run
 from tests.unit.application.rig import answered, assert_whole, results
 
@@ -246,3 +247,62 @@ async def test_the_loop_goes_on_while_a_result_is_stored() -> None:
     ) as loop:
         found = results(await loop.run("go"))
     assert (ran, bool(found[0].ref_id), found[1].text) == (["other"], True, "short")
+
+
+# ---- a session that lives long -------------------------------------------------------------------
+
+
+async def test_what_has_expired_makes_room_for_what_comes() -> None:
+    clock = ManualClock()
+    store = MemoryResults(max_bytes=3 * len(LINES), now=clock.now)
+    steps = [step for _ in range(9) for step in (calls(("log", {})), says("done"))]
+    kept: list[int] = []
+    async with geode.session(
+        model=Reader(*steps), tools=[Tools().log], policy=Policy(result_limits=LIMITS), results=store, clock=clock
+    ) as loop:
+        for _ in range(9):
+            (found,) = results(answered(await loop.run("go")))
+            assert found.ref_id in store.ref_ids
+            kept.append(len(store.ref_ids))
+            clock.advance(4 * 3_600)
+    assert max(kept) == 1
+
+
+async def test_a_store_that_is_full_is_swept() -> None:
+    clock = ManualClock()
+    store = MemoryResults(max_bytes=3 * len(LINES), now=clock.now)
+    steps = (calls(("log", {})), says("done"), calls(("log", {})), says("done"))
+    settings: dict[str, Any] = {"policy": Policy(result_limits=LIMITS), "results": store, "clock": clock}
+    async with geode.session(model=Reader(*steps), tools=[Tools().log], **settings) as loop:
+        (first,) = results(answered(await loop.run("go")))
+        # Of another session, and gone before this one would look.
+        await store.put(new_ref(bytes(16)), "x" * int(1.9 * len(LINES)), Origin("run", "log", "c1"), clock.now() + 60)
+        clock.advance(60)
+        (second,) = results(answered(await loop.run("go")))
+        assert store.ref_ids == {first.ref_id, second.ref_id}
+
+
+# ---- what a person or a hook says ----------------------------------------------------------------
+
+
+@pytest.mark.parametrize("remedy", ["offload", "cut", "keep"])
+@pytest.mark.parametrize("by", ["veto", "person"])
+async def test_a_denial_is_guarded_too(by: str, remedy: Remedy) -> None:
+    @geode.tool(tier="write", blocking=False)
+    def send() -> str:
+        return "sent"
+
+    hooks = Hooks(before_tool=lambda call: Veto(LINES)) if by == "veto" else Hooks()
+    model = Reader(calls(("send", {})), says("done"))
+    policy = Policy(result_limits=ResultLimits(remedy=remedy, cut_tokens=500))
+    outcome = await geode.run(
+        "go", model=model, tools=[send], hooks=hooks, policy=policy, approve=lambda call: geode.Deny(LINES)
+    )
+    (found,) = results(answered(outcome))
+    assert (found.kind, found.ref_id) == ("denied", "")
+    assert found.text.startswith("denied: line 0\nline 1\n")
+    if remedy == "keep":
+        assert found.text == f"denied: {LINES}"
+    else:
+        assert "are left out here" in found.text
+        assert estimate_tokens(found.flagged_text) <= 500

@@ -82,6 +82,22 @@ async def test_it_does_not_expire_while_it_waits() -> None:
     assert store.ref_ids == frozenset()
 
 
+async def test_what_is_gone_already_keeps_nothing_else_from_living() -> None:
+    clock, seen = ManualClock(), Recorder()
+    store = MemoryResults(now=clock.now)
+
+    async def later(call: object) -> geode.Later:
+        await store.delete(sorted(store.ref_ids)[:3])
+        return geode.Later()
+
+    settings: dict[str, Any] = {"results": store, "clock": clock, "observe": [seen], "approve": later}
+    async with session(calls(*[("log", {})] * 6), calls(("send", {})), **settings) as loop:
+        assert isinstance(await loop.run("go"), Suspended)
+    clock.advance(30 * 24 * 3_600)
+    assert (await store.sweep(), len(store.ref_ids)) == (0, 3)
+    assert [notice.kind for notice in seen.of(Notice)] == ["offload"] * 6
+
+
 async def test_suspended_again_it_lives_on() -> None:
     store = MemoryResults()
     parked = await suspended(results=store)

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from datetime import UTC, datetime
 from decimal import Decimal
-from typing import Any
+from typing import Annotated, Any, NamedTuple
 
 import pytest
-from pydantic import BaseModel
+from pydantic import BaseModel, ConfigDict, Field, PlainSerializer, RootModel, field_serializer, model_serializer
 
 from geode.domain.content import Image, Text
 from geode.domain.results import Rendering, Stream, Unrenderable, gather, render
@@ -110,3 +110,81 @@ def test_a_place_inside_of_an_iterator_is_told() -> None:
         yield {"a": object()}
 
     assert refusal_of({"rows": rows()}) == "a value of type object at /rows/1/a"
+
+
+# ---- models inside of models ---------------------------------------------------------------------
+
+
+class Money(NamedTuple):
+    cents: int
+
+
+class Bill(BaseModel):
+    total: Money
+
+
+class Page(BaseModel):
+    number: int
+    dated: Dated
+
+
+class Loose(BaseModel):
+    model_config = ConfigDict(extra="allow")
+    value: Any = None
+
+
+class Guarded(BaseModel):
+    title: str
+    raw: bytes = Field(default=PNG, exclude=True)
+    size: bytes = PNG
+    length: Annotated[bytes, PlainSerializer(len)] = PNG
+
+    @field_serializer("size")
+    def in_words(self, size: bytes) -> str:
+        return f"{len(size)} bytes"
+
+
+class Written(BaseModel):
+    raw: bytes = PNG
+
+    @model_serializer
+    def in_words(self) -> str:
+        return "a picture"
+
+
+PICTURE = Image("image/png", PNG)
+DATED = Dated(when=datetime(2024, 1, 1, tzinfo=UTC), chart=PNG)
+DATED_TEXT = '{"when":"2024-01-01T00:00:00Z","chart":{"image":1}}'
+
+
+@pytest.mark.parametrize(
+    ("value", "text"),
+    [
+        (Page(number=1, dated=DATED), f'{{"number":1,"dated":{DATED_TEXT}}}'),
+        (Loose(value=[DATED]), f'{{"value":[{DATED_TEXT}]}}'),
+        (Loose(value={"shot": PNG}), '{"value":{"shot":{"image":1}}}'),
+        (Loose(value={"shot": PICTURE}), '{"value":{"shot":{"image":1}}}'),
+        (Loose.model_validate({"shot": PNG}), '{"value":null,"shot":{"image":1}}'),
+        (RootModel[list[bytes]]([PNG]), '[{"image":1}]'),
+    ],
+    ids=["model", "list of models", "bytes in an object", "image in an object", "extra", "root"],
+)
+def test_media_are_found_in_a_model_at_any_depth(value: object, text: str) -> None:
+    assert render(value) == (Text(text), PICTURE)
+
+
+def test_what_a_model_leaves_out_or_writes_itself_is_as_it_says() -> None:
+    length = len(PNG)
+    assert texts(Guarded(title="a")) == [f'{{"title":"a","size":"{length} bytes","length":{length}}}']
+    assert texts(Written()) == ["a picture"]
+
+
+def test_a_renderer_counts_in_a_model_too() -> None:
+    renderers: Rendering = Rendering({Money: lambda money: f"{money.cents} ct"})
+    assert render(Bill(total=Money(5)), renderers) == (Text('{"total":"5 ct"}'),)
+
+
+def test_models_that_hold_each_other_are_refused_soon() -> None:
+    one, other = Loose(), Loose()
+    one.value, other.value = [other] * 9, [one] * 9
+    assert refusal_of(one) == "a value of type Loose at /, which raised ValueError when it was read"

@@ -83,7 +83,9 @@ class _Bounded:
         if seconds <= 0:
             raise PatternTimeout("the search took too long")
         try:
-            return [found.span() for found in self._lines.finditer(text, position, end, timeout=seconds, concurrent=True)]
+            found = self._lines.finditer(text, position, end, timeout=seconds, concurrent=True)
+            # In the order of the text: `(?r)` searches from its end.
+            return sorted(match.span() for match in found)
         except (TimeoutError, MemoryError):
             raise PatternTimeout("the search took too long") from None
 

@@ -7,14 +7,16 @@ from dataclasses import replace
 
 from geode.domain.approval import Approve, Decision, Deny, Grant, Later
 from geode.domain.budget import room_for
-from geode.domain.content import ToolResult, result
+from geode.domain.content import ToolResult, ToolUseBlock, result
 from geode.domain.errors import IllegalInput
 from geode.domain.loop.actions import RunStage
 from geode.domain.loop.inputs import CallChanged, CallVetoed, Checked, Decided, ToolFinished
 from geode.domain.loop.stages import NOT_STARTED, advance, left_off, settled, time_is_up
 from geode.domain.loop.state import OpenRound, State
+from geode.domain.offload import cut, remedy_for
 from geode.domain.recovery import Recovery, concluded, next_step
 from geode.domain.rounds import as_decided, cleared, refusal, unapproved
+from geode.domain.windows import window_of
 
 
 def askable(state: State) -> tuple[str, ...]:
@@ -30,7 +32,7 @@ def decided(state: State, input: Decided) -> State:
     round, call = state.round, state.round.call(input.call_id)
     decision = input.decision
     if isinstance(decision, Deny):
-        return _not_run(state, result(call.id, "denied", f"denied: {decision.why}"))
+        return _not_run(state, _denied(state, call, decision.why))
     if isinstance(decision, Approve) and decision.input is not None:
         if input.verdict is None:
             raise IllegalInput(f"the edited arguments of call {call.id!r} have no verdict")
@@ -40,6 +42,15 @@ def decided(state: State, input: Decided) -> State:
     decisions = {**round.decisions, call.id: decision}
     grants = (*state.grants, *_granted(call.name, call.input, decision))
     return advance(replace(state, open=replace(round, decisions=decisions), grants=grants))
+
+
+def _denied(state: State, call: ToolUseBlock, why: str) -> ToolResult:
+    """What a person or a hook said, within the limit of the tool's results: it has no other guard."""
+    policy = state.terms.policy
+    limits = policy.result_limits_of.get(call.name, policy.result_limits).within(window_of(state.terms.owner.model))
+    limits = replace(limits, remedy="cut") if limits.remedy == "offload" else limits
+    found = result(call.id, "denied", f"denied: {why}")
+    return cut(found, limits) if remedy_for(found, limits) == "cut" else found
 
 
 def _granted(tool: str, arguments: Mapping[str, object], decision: Decision) -> tuple[Grant, ...]:
@@ -59,7 +70,7 @@ def stepped_in(state: State, input: CallChanged | CallVetoed) -> State:
         raise IllegalInput(f"call {id!r} is not about to run")
     held = replace(state, pending=replace(stage, start=tuple(other for other in stage.start if other != id)))
     if isinstance(input, CallVetoed):
-        return _not_run(held, result(id, "denied", f"denied: {input.why}"))
+        return _not_run(held, _denied(state, round.call(id), input.why))
     changed = round.with_arguments(id, input.input)
     call, tools = changed.call(id), state.terms.tools
     if cleared(call, tools[call.name], state.grants):
