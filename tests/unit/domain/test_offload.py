@@ -42,7 +42,19 @@ def letters(text: str) -> int:
 
 @pytest.mark.parametrize(
     ("text", "tokens"),
-    [("", 0), ("a", 1), ("abcd", 1), ("abcde", 2), ("é", 1), ("世界", 2), ("🎉", 1), ("abcdé", 2), ("aé", 2), ("\ud800", 1)],
+    [
+        ("", 0),
+        ("a", 1),
+        ("abcd", 1),
+        ("abcde", 2),
+        ("é", 1),
+        ("世界", 2),
+        ("🎉", 1),
+        ("abcdé", 2),
+        ("aé", 2),
+        ("éabc", 2),
+        ("\ud800", 1),
+    ],
 )
 def test_four_ascii_characters_are_a_token_and_any_other_character_is_one(text: str, tokens: int) -> None:
     assert estimate_tokens(text) == tokens

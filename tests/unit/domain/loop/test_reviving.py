@@ -12,11 +12,13 @@ from geode.domain.content import ResultKind, ToolResult
 from geode.domain.errors import CodecError
 from geode.domain.loop.actions import CallModel, Suspend, Wait
 from geode.domain.loop.inputs import StopRequested, TimePassed
-from geode.domain.loop.resuming import Doubt, in_doubt, revived
+from geode.domain.loop.resuming import Doubt, in_doubt, revived, to_check_again
 from geode.domain.loop.state import State
 from geode.domain.loop.step import step
 from geode.domain.policy import Policy
+from geode.domain.recovery import Recovery, RecoveryStep
 from geode.domain.tools import ToolFacts
+from geode.domain.verdicts import Invalid, Valid, Verdict
 from tests.unit.domain.builders import (
     OTHER,
     OWNER,
@@ -250,3 +252,22 @@ def test_what_may_run_again_does_not_where_the_time_is_up() -> None:
     assert stage(late) == (("a",), ())
     (told,) = last_results(again(late))
     assert (told.kind, told.text) == ("failed", "not executed: the run's time budget is used up")
+
+
+def test_what_suits_a_changed_tool_no_more_has_failed_in_a_suspended_run_too() -> None:
+    waiting = decided(replied(begun(), call("a", "write")), "a", Later())
+    tools = {**TOOLS, "write": replace(TOOLS["write"], schema_digest="another")}
+    invalid: dict[str, Verdict] = {"a": Invalid(("/n: a text is wanted",))}
+    (told,) = last_results(revived(waiting, OWNER, tools, 1000.0, verdicts=invalid))
+    assert (told.kind, told.text) == ("failed", "write was not run: /n: a text is wanted")
+
+
+def test_of_a_call_for_which_another_tool_stands_in_its_own_is_not_checked_again() -> None:
+    """That is for the stage of what stands in; a step that runs the tool itself is checked like any call."""
+    state = replied(begun(), call("a", "read"))
+    tools = {**TOOLS, "read": replace(TOOLS["read"], schema_digest="another")}
+    steps: tuple[tuple[RecoveryStep, list[str]], ...] = (("retry", ["a"]), ("alternative", []))
+    for name, checked in steps:
+        recovery = Recovery(name, call("a", "fetch"), Valid(), last=ok("a"))
+        standing_in = replace(state, open=replace(state.round, recovering={"a": recovery}))
+        assert [one.id for one in to_check_again(standing_in, tools)] == checked
