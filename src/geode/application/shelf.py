@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import threading
-from collections.abc import Callable, Collection
+from collections.abc import AsyncGenerator, Callable, Collection
+from contextlib import asynccontextmanager
 from typing import Final
 
 from geode.application.foreign import Noted, warn
@@ -36,7 +37,7 @@ class Shelf:
 
     async def keep(self, ref_id: str, text: str, origin: Origin) -> None:
         """Store a text. Raises whatever the store raises; TimeoutError where it does not answer."""
-        async with asyncio.timeout(STORE_SECONDS):
+        async with _in_time():
             # A session may live much longer than what it stores.
             if self._swept_at is None or self._clock.now() >= self._swept_at + self._seconds:
                 await self._sweep()
@@ -65,7 +66,7 @@ class Shelf:
         if ref_id not in self._refs:
             raise _refused(f"no result is kept here as {ref_id}: call the tool again that gave it")
         try:
-            async with asyncio.timeout(STORE_SECONDS):
+            async with _in_time():
                 return await self._store.read(ref_id, offset, limit)
         except UnknownResult:
             raise _refused(f"the result {ref_id} is not kept any more: call the tool again that gave it") from None
@@ -93,7 +94,7 @@ class Shelf:
         What is gone already is gone; one that fails keeps no other from living. Raises the first that the store raises.
         """
         self._held[run_id] = ref_ids & self._refs
-        async with asyncio.timeout(STORE_SECONDS):
+        async with _in_time():
             kept = (self._store.expire(ref_id, None) for ref_id in self._held[run_id])
             found = await asyncio.gather(*kept, return_exceptions=True)
         for error in found:
@@ -111,9 +112,22 @@ class Shelf:
         self._refs = set()
         if gone:
             with Noted("results of a session could not be deleted; they are when they have expired"):
-                async with asyncio.timeout(STORE_SECONDS):
+                async with _in_time():
                     await self._store.delete(gone)
                     await self._store.sweep()
+
+
+@asynccontextmanager
+async def _in_time() -> AsyncGenerator[None]:
+    """TimeoutError that says so where the store does not answer."""
+    deadline = asyncio.timeout(STORE_SECONDS)
+    try:
+        async with deadline:
+            yield
+    except TimeoutError as error:
+        if not deadline.expired():
+            raise
+        raise TimeoutError(f"it did not answer within {STORE_SECONDS:g} s") from error
 
 
 def _refused(text: str) -> ToolError:

@@ -187,6 +187,18 @@ async def test_a_store_that_fails_is_noticed_and_the_tool_has_not_failed(error: 
     assert kinds(notices) == ["store_failed", "result_cut"]
 
 
+class Hanging(MemoryResults):
+    async def put(self, ref_id: str, text: str, origin: Origin, expires_at: float | None = None) -> None:
+        await asyncio.Event().wait()
+
+
+async def test_a_store_that_does_not_answer_is_said_to(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("geode.application.shelf.STORE_SECONDS", 0.05)
+    (found,), notices = await run(calls(("log", {})), says("done"), store=Hanging())
+    assert (found.kind, found.ref_id, kinds(notices)) == ("ok", "", ["store_failed", "result_cut"])
+    assert "TimeoutError: it did not answer within 0.05 s" in notices[0].text
+
+
 async def test_what_is_short_enough_to_be_shown_stays_whole_where_the_store_fails() -> None:
     (found,), notices = await run(calls(("log", {})), says("done"), tools=Tools("x" * 6_000), store=Failing(OSError("no")))
     assert (found.text, kinds(notices)) == ("x" * 6_000, ["store_failed"])
