@@ -112,6 +112,15 @@ def test_a_hundred_levels_are_enough() -> None:
         clean_json(nested(100_000))
 
 
+def test_objects_are_levels_like_lists() -> None:
+    value: Any = 1
+    for _ in range(100):
+        value = {"a": value}
+    assert clean_json(value) == value
+    with pytest.raises(ValueError, match="nested deeper than 100 levels"):
+        clean_json({"a": value})
+
+
 @pytest.mark.parametrize(("key", "part"), [("a", "a"), ("a/b", "a~1b"), ("a~b", "a~0b"), ("~1", "~01"), ("", "")])
 def test_steps_of_a_pointer(key: str, part: str) -> None:
     assert pointer_part(key) == part

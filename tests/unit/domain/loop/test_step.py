@@ -29,7 +29,7 @@ from geode.domain.loop.inputs import (
 from geode.domain.loop.outcome import Exhausted, Failed, Stopped
 from geode.domain.loop.stages import NOT_STARTED
 from geode.domain.loop.state import Counters, State
-from geode.domain.loop.step import step
+from geode.domain.loop.step import begin, step
 from geode.domain.policy import Policy
 from geode.domain.repair import INTERRUPTED
 from geode.domain.reply import Stop, Usage
@@ -521,3 +521,8 @@ def test_time_that_passes_withdraws_questions_and_starts_nothing_new() -> None:
 def test_time_that_passes_is_no_input_while_the_model_is_asked() -> None:
     with pytest.raises(IllegalInput):
         step(begun(Policy(max_seconds=60.0)), TimePassed(100.0))
+
+
+def test_a_run_compacts_and_asks_only_where_that_was_said() -> None:
+    state = begin(run_id="r", owner=OWNER, policy=Policy(), tools=TOOLS, conversation=Conversation(), turn=user(), now=0.0)
+    assert (state.terms.can_ask, state.terms.can_compact) == (False, False)
