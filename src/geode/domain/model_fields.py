@@ -61,8 +61,6 @@ def _holds(value: Any, kinds: tuple[type, ...], depth: int, seen: set[int]) -> b
 
 def _inside(value: Any) -> Iterable[Any]:
     match value:
-        case str():
-            return ()
         case Mapping():
             return value.values()
         case list() | tuple() | set() | frozenset():

@@ -355,6 +355,10 @@ def test_a_summary_shows_all_of_what_there_is_room_for() -> None:
     assert "…" in summary(whole + "x")
 
 
+def test_the_shape_has_half_of_a_summary() -> None:
+    assert summary("abc", 2 * len("text, 1 line")) == "text, 1 line\nabc"
+
+
 def test_a_short_text_is_its_own_summary() -> None:
     assert summary("one\ntwo") == "text, 2 lines\none\ntwo"
 
