@@ -1,90 +1,100 @@
-"""Fields of a pydantic model that are rendered apart from its JSON form: those that hold, at any depth, what JSON lacks."""
+"""Which fields of a model hold what its own JSON form cannot carry, directly."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import pytest
-from pydantic import BaseModel, ConfigDict, computed_field, field_serializer
+from pydantic import BaseModel, RootModel, computed_field, field_serializer
 
-from geode.domain.json_value import MAX_DEPTH
-from geode.domain.model_fields import fields_apart
+from geode.domain.model_fields import fields_apart, is_root
 
-BYTES = (bytes,)
+DATA = b"data"
+KINDS = (bytes,)
 
 
-class Shot(BaseModel):
-    model_config = ConfigDict(arbitrary_types_allowed=True, extra="allow")
-
-    of: Any = None
-    name: str = "x"
+class Loose(BaseModel):
+    value: Any = None
+    other: int = 1
 
 
 @dataclass
-class Frame:
-    picture: bytes
-    number: int = 0
+class Held:
+    late: bytes = field(init=False)
+    data: object = None
 
 
-def apart(of: Any) -> dict[str, Any]:
-    return fields_apart(Shot(of=of), BYTES)
+HELD = Held(DATA)
 
 
-def nested(levels: int) -> Any:
-    """Bytes inside so many lists."""
-    value: Any = b"x"
-    for _ in range(levels):
+class Computed(BaseModel):
+    @computed_field
+    def chart(self) -> bytes:
+        return DATA
+
+    @computed_field
+    def told(self) -> bytes:
+        return DATA
+
+    @field_serializer("told")
+    def in_words(self, told: bytes) -> str:
+        return "told"
+
+
+class AllWritten(BaseModel):
+    raw: bytes = DATA
+
+    @field_serializer("*")
+    def in_words(self, value: object) -> str:
+        return "written"
+
+
+class LikeAModel:
+    """It declares its fields as pydantic does, and says nothing of them."""
+
+    model_fields = {"a": object()}  # noqa: RUF012 - as the class that it stands for
+    a = DATA
+
+
+@pytest.mark.parametrize(
+    ("model", "apart"),
+    [
+        (Loose(value=DATA), {"value": DATA}),
+        (Loose(value="text"), {}),
+        (Loose(value=HELD), {"value": HELD}),
+        (Loose(value=[Held([])]), {}),
+        (Loose(value=Held), {}),
+        (Computed(), {"chart": DATA}),
+        (AllWritten(), {}),
+        (LikeAModel(), {"a": DATA}),
+    ],
+    ids=range(8),
+)
+def test_the_fields_that_hold_it(model: object, apart: dict[str, object]) -> None:
+    assert fields_apart(model, KINDS) == apart
+
+
+def around(value: object, lists: int) -> object:
+    for _ in range(lists):
         value = [value]
     return value
 
 
-@pytest.mark.parametrize(
-    "of",
-    [b"x", [b"x"], (b"x",), {"k": b"x"}, frozenset({b"x"}), {b"x"}, Frame(b"x"), Shot(of=b"x"), {"k": [Frame(b"x")]}],
-    ids=lambda of: type(of).__name__,
-)
-def test_a_field_that_holds_bytes_is_apart(of: Any) -> None:
-    assert apart(of) == {"of": of}
+@pytest.mark.parametrize(("lists", "found"), [(0, True), (1, True), (101, True), (102, False)])
+def test_as_deep_as_a_result_may_be(lists: int, found: bool) -> None:
+    """A hundred levels below the field itself; what is deeper is refused anyway."""
+    assert (fields_apart(Loose(value=around(DATA, lists)), KINDS) != {}) is found
 
 
-@pytest.mark.parametrize("of", [None, "x", 1, [], {"k": "x"}, Frame, Shot(of="x"), object()], ids=lambda of: type(of).__name__)
-def test_a_field_without_any_is_not(of: Any) -> None:
-    assert apart(of) == {}
+def test_what_holds_the_same_many_times_is_looked_at_once() -> None:
+    value: list[object] = []
+    for _ in range(60):
+        value = [value, value]
+    assert fields_apart(Loose(value=value), KINDS) == {}
 
 
-def test_extra_and_computed_fields_count() -> None:
-    class Computed(Shot):
-        @computed_field  # type: ignore[prop-decorator]
-        @property
-        def twice(self) -> bytes:
-            return b"xx"
-
-    assert fields_apart(Computed.model_validate({"more": b"y"}), BYTES) == {"twice": b"xx", "more": b"y"}
-
-
-def test_what_a_serializer_writes_is_the_model_s_to_write() -> None:
-    class One(Shot):
-        @field_serializer("of")
-        def written(self, value: Any) -> str:
-            return "written"
-
-    class All(Shot):
-        @field_serializer("*")
-        def written(self, value: Any) -> str:
-            return "written"
-
-    given = {"of": b"x", "more": b"y"}
-    assert fields_apart(One.model_validate(given), BYTES) == {"more": b"y"}
-    assert fields_apart(All.model_validate(given), BYTES) == {}
-
-
-def test_it_is_looked_for_as_deep_as_json_may_be() -> None:
-    assert list(apart(nested(MAX_DEPTH + 1))) == ["of"]
-    assert apart(nested(MAX_DEPTH + 2)) == {}
-
-
-def test_values_that_hold_each_other_are_looked_at_once() -> None:
-    circle: dict[str, Any] = {}
-    circle.update(a=circle, b=circle, c=[circle, circle])
-    assert apart(circle) == {}
+def test_a_model_that_is_its_one_value() -> None:
+    assert is_root(RootModel[int](1))
+    assert not is_root(Loose())
+    assert not is_root(LikeAModel())
