@@ -18,7 +18,12 @@ from geode.entrypoints.compliance.journal import JournalContract, JournalHarness
 from geode.entrypoints.compliance.prompt import PromptContract
 from geode.entrypoints.compliance.replay import ReplayContract
 from geode.entrypoints.compliance.replies import ReplyContract
-from geode.entrypoints.compliance.results import ResultStoreContract, ResultStoreHarness
+from geode.entrypoints.compliance.results import (
+    DurableResultStoreContract,
+    DurableResultStoreHarness,
+    ResultStoreContract,
+    ResultStoreHarness,
+)
 from geode.entrypoints.compliance.schema import SchemaContract, SchemaHarness
 from geode.entrypoints.compliance.streaming import StreamingContract
 from geode.entrypoints.compliance.tokens import TokenCounterContract, TokenCounterHarness
@@ -35,6 +40,8 @@ __all__ = [
     "ClockHarness",
     "ConversationStoreContract",
     "ConversationStoreHarness",
+    "DurableResultStoreContract",
+    "DurableResultStoreHarness",
     "FactsContract",
     "FaultContract",
     "HttpHarness",

@@ -14,7 +14,6 @@ import json
 import multiprocessing
 import platform
 import signal
-import subprocess
 import tempfile
 import time
 from collections import Counter
@@ -36,11 +35,15 @@ from geode.domain.loop.recording import Happened, replay
 from geode.domain.request import AdapterCallRequest
 from geode.domain.tools import ToolSpec
 from geode.entrypoints.emulator import Dialect, Protocol, check, laws
+from tests.fuzz.marathon import commit
 from tests.kills.undertaking import FILES, WRITES, begun_runs, lines, undertake
 
 ROOT: Final = Path(__file__).parents[2]
 EVIDENCE: Final = ROOT / "docs" / "evidence" / "kills.json"
 SEED: Final = 20_250
+# How a run can have ended that is as it must be.
+AS_UNDISTURBED: Final = "runs that reconcile, and end like one that nobody killed"
+ALL_TOLD: Final = "runs that cannot reconcile, with every doubt told to the model"
 # How long a run may take that is not killed, on a machine that does much else.
 PATIENCE: Final = 120.0
 TOOLS: Final = tuple(ToolSpec(name, "", {"type": "object", "properties": {}}) for name in ("read", "add"))
@@ -165,20 +168,15 @@ def killed_run(number: int, undisturbed: Undisturbed, folder: Path, *, seed: int
         assert unknown == set()
         assert files == undisturbed.files
         assert conversation == undisturbed.conversation
-        counts["runs that reconcile, and end like one that nobody killed"] += 1
+        counts[AS_UNDISTURBED] += 1
     else:
         sure = {id for id, one in results.items() if one.kind == "ok" and one.text == f"added {id}"}
         assert sure <= set(executed) <= sure | unknown
         assert len(sure | unknown) == WRITES
-        counts["runs that cannot reconcile, with every doubt told to the model"] += 1
+        counts[ALL_TOLD] += 1
         counts["unknown outcomes that had an effect"] += len(unknown & set(executed))
         counts["unknown outcomes without one"] += len(unknown - set(executed))
     return counts
-
-
-def commit() -> str:
-    found = subprocess.run(["git", "rev-parse", "--short", "HEAD"], cwd=ROOT, capture_output=True, text=True, check=False)
-    return found.stdout.strip() or "unknown"
 
 
 def so_far(head: Mapping[str, Any]) -> dict[str, Any]:

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import os
+from collections import Counter
 from pathlib import Path
 
 import pytest
 
-from tests.kills.killing import Undisturbed, killed_run
+from tests.kills.killing import ALL_TOLD, AS_UNDISTURBED, Undisturbed, killed_run
 
 KILLS = 3
 
@@ -21,10 +22,13 @@ def undisturbed(tmp_path_factory: pytest.TempPathFactory) -> Undisturbed:
 
 @pytest.mark.parametrize("reconciles", [True, False], ids=["with a reconciler", "without one"])
 def test_a_run_that_is_killed_goes_on(undisturbed: Undisturbed, tmp_path: Path, reconciles: bool) -> None:
-    """`killed_run` compares files, executions and conversation with the undisturbed run."""
-    kills, number = 0, 0 if reconciles else 1
-    while kills < KILLS:
+    """`killed_run` compares files, executions and conversation with the undisturbed run, and says what it found."""
+    found: Counter[str] = Counter()
+    number = 0 if reconciles else 1
+    while found["kills"] < KILLS:
         folder = tmp_path / str(number)
         folder.mkdir()
-        kills += killed_run(number, undisturbed, folder)["kills"]
+        found += killed_run(number, undisturbed, folder)
         number += 2
+    ended = AS_UNDISTURBED if reconciles else ALL_TOLD
+    assert found[ended] == found["runs"]

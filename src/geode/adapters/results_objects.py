@@ -67,13 +67,27 @@ class ObjectResults:
         listed = await self._listed_now()
         if self._record(ref_id) in listed:
             raise ResultStoreError(f"{ref_id} is kept already")
-        free = self._max_bytes - sum(found["size"] for found in listed.values())
-        if record.size > free:
-            raise StoreFull(record.size, free, f"the result store {self._prefix}")
+        dumped = record.dump()
+        size = record.size + len(dumped)
+        self._check_room(size, listed)
+        with self._told():
+            await self._obstore.put_async(self._store, self._text(ref_id), _blocks(text), max_concurrency=_UPLOADS)
+        try:
+            # Others have written meanwhile.
+            others = {path: found for path, found in (await self._listed_now()).items() if path != self._text(ref_id)}
+            self._check_room(size, others)
+        except StoreFull:
+            await self._remove([self._text(ref_id)])
+            raise
         with self._told():
             # The record comes last: without it there is nothing.
-            await self._obstore.put_async(self._store, self._text(ref_id), _blocks(text), max_concurrency=_UPLOADS)
-            await self._obstore.put_async(self._store, self._record(ref_id), record.dump(), mode="create")
+            await self._obstore.put_async(self._store, self._record(ref_id), dumped, mode="create")
+
+    def _check_room(self, size: int, listed: Mapping[str, Any]) -> None:
+        """StoreFull where so many bytes more do not go beside what is listed."""
+        free = self._max_bytes - sum(found["size"] for found in listed.values())
+        if size > free:
+            raise StoreFull(size, free, f"the result store {self._prefix}")
 
     async def read(self, ref_id: str, offset: int = 0, limit: int | None = None) -> Piece:
         checked_ref(ref_id)

@@ -188,8 +188,6 @@ class AgenticLoop:
         self, stored: State, answers: Mapping[str, Decision], found: Mapping[str, ToolResult | None] | None = None
     ) -> State:
         """`stored`, gone on with; `found` is what reconcilers said, where the run is taken from a journal."""
-        if self._shelf is not None:
-            self._shelf.take_over(stored.terms.run_id, refs_of(stored))
         owner = Owner(self._asking.adapter.name, self._asking.model)
         now, tools = self._around.clock.now(), self._catalog.facts
         answered = checked_answers(answers)
@@ -231,6 +229,9 @@ class AgenticLoop:
         """Run `state`, taken up from the state `before` where that is another, to its end."""
         await _cancelled_before()
         self._check_idle()
+        if self._shelf is not None and before is not state:
+            # Not before: where taking it up is refused it stays suspended, and what it names stays kept.
+            self._shelf.take_over(before.terms.run_id, refs_of(before))
         run = self._active = equipped.run_of(state)
         if self._taking is not None and self._stop_asked:
             run.stop()

@@ -40,10 +40,6 @@ class Contents:
         bounded = Rendering(how.renderers, policy.max_iterated_items, policy.max_iterated_characters)
         return Contents(bounded, limits, resizer if policy.oversize_images == "resize" else None)
 
-    def has_renderer(self, value: object) -> bool:
-        """Whether the application itself says what stands for the value."""
-        return any(kind in self.how.renderers for kind in type(value).__mro__ if kind is not object)
-
     def oversize(self, content: Iterable[Part]) -> bool:
         """Whether something in it has to be fitted."""
         return any(isinstance(part, Image) and self.limits.problem(part.data, self._side) for part in content)

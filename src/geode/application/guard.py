@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-from dataclasses import replace
 
 from geode.application.announcer import Announcer
 from geode.application.foreign import explained, warn
@@ -34,9 +33,8 @@ class ResultGuard:
         return self._limits[tool]
 
     def _fitted(self, tool: str) -> ResultLimits:
-        limits = self._policy.result_limits_of.get(tool, self._policy.result_limits).within(self._window)
-        stays = limits.remedy != "offload" or (self._shelf is not None and tool != RECALL)
-        return limits if stays else replace(limits, remedy="cut")
+        limits = self._policy.limits_of(tool).within(self._window)
+        return limits.without_store if self._shelf is None or tool == RECALL else limits
 
     def needed(self, call: ToolUseBlock, found: ToolResult) -> bool:
         """Whether the result is too long. Told soon, however long it is."""
@@ -44,7 +42,7 @@ class ResultGuard:
 
     def cut(self, call: ToolUseBlock, found: ToolResult) -> ToolResult:
         """The result cut, at once, if that is needed."""
-        limits = replace(self.limits_of(call.name), remedy="cut")
+        limits = self.limits_of(call.name).without_store
         return cut(found, limits, self._count) if remedy_for(found, limits, self._count) == "cut" else found
 
     async def guarded(self, call: ToolUseBlock, found: ToolResult) -> ToolResult:

@@ -247,12 +247,12 @@ class ToolCallProcessor:
 
     def _comes_on_the_loop(self, value: object) -> bool:
         """Whether it gives its items as time passes."""
-        return isinstance(value, AsyncIterable) and not hasattr(type(value), "read") and not self._contents.has_renderer(value)
+        return isinstance(value, AsyncIterable) and not hasattr(type(value), "read") and not self._contents.how.has_own(value)
 
     def _rendered(self, call: Call, value: object) -> tuple[Part, ...]:
         if isinstance(value, BaseException):
             raise Returned from value
-        if not is_stream(value) or self._contents.has_renderer(value):
+        if not is_stream(value) or self._contents.how.has_own(value):
             return render(value, self._contents.how)
         stream = call.stream = Stream(self._contents.how)
         # A thread that was left behind ends with its next item.

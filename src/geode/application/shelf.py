@@ -8,7 +8,7 @@ from collections.abc import AsyncGenerator, Callable, Collection
 from contextlib import asynccontextmanager
 from typing import Final
 
-from geode.application.foreign import Noted, warn
+from geode.application.foreign import Noted, kind_of, warn
 from geode.domain.errors import Misuse
 from geode.domain.naming import shown_name
 from geode.domain.offload import REF_BYTES, is_ref, new_ref
@@ -67,12 +67,12 @@ class Shelf:
             raise _refused(f"no result is kept here as {ref_id}: call the tool again that gave it")
         try:
             async with _in_time():
-                return await self._store.read(ref_id, offset, limit)
+                return _piece(await self._store.read(ref_id, offset, limit))
         except UnknownResult:
             raise _refused(f"the result {ref_id} is not kept any more: call the tool again that gave it") from None
         except ExpiredResult:
             raise _refused(f"the result {ref_id} has expired: call the tool again that gave it") from None
-        except Exception as error:
+        except (Exception, SystemExit) as error:
             warn(f"the result store failed to give {ref_id}", error)
             raise ToolError(f"the result {ref_id} could not be read: the store failed") from error
 
@@ -128,6 +128,12 @@ async def _in_time() -> AsyncGenerator[None]:
         if not deadline.expired():
             raise
         raise TimeoutError(f"it did not answer within {STORE_SECONDS:g} s") from error
+
+
+def _piece(found: object) -> Piece:
+    if not isinstance(found, Piece):
+        raise TypeError(f"read gave {kind_of(found)}, not a Piece")
+    return found
 
 
 def _refused(text: str) -> ToolError:

@@ -71,6 +71,11 @@ class ResultLimits:
         most = max(int(window * self.share_of_window), LEAST_TOKENS)
         return replace(self, offload_tokens=min(self.offload_tokens, most), cut_tokens=min(self.cut_tokens, most))
 
+    @property
+    def without_store(self) -> ResultLimits:
+        """These limits for what nothing can keep: it is cut where it would be offloaded."""
+        return replace(self, remedy="cut") if self.remedy == "offload" else self
+
 
 def remedy_for(result: ToolResult, limits: ResultLimits, count: CountTokens = estimate_tokens) -> Remedy:
     """What becomes of the result under `limits`, which were fitted to the model's window."""

@@ -120,6 +120,10 @@ class Policy:
         for grant in _of_kind("grants", self.grants, tuple):
             _of_kind("grants", grant, Grant)
 
+    def limits_of(self, tool: str) -> ResultLimits:
+        """The limits of a tool's results: its own, or those of all."""
+        return self.result_limits_of.get(tool, self.result_limits)
+
 
 def _whole(name: str, value: object, least: int) -> None:
     if value is None and name in _OPEN:

@@ -49,20 +49,23 @@ def render(value: object, how: Rendering = PLAIN) -> tuple[Part, ...]:
     if type(value) is str and str not in how.renderers:
         return (shown_text(value),)
     walk = Walk(how)
-    value = walk.standing_in(value)
+    try:
+        value = walk.standing_in(value)
+        return _rendered(walk, value)
+    except Unrenderable:
+        raise
+    except Exception as error:
+        # An iterator of the application may raise anything, and so may the class that a value says it has.
+        raise walk.raised(value, error) from error
+
+
+def _rendered(walk: Walk, value: object) -> tuple[Part, ...]:
     if is_stream(value):
-        stream = Stream(how)
-        try:
-            gather(cast("Iterator[object]", value), stream.take)
-        except Unrenderable:
-            raise
-        except Exception as error:
-            raise walk.raised(value, error) from error
+        stream = Stream(walk.how)
+        gather(cast("Iterator[object]", value), stream.take)
         return stream.content()
     blocks = walk.blocks(value)
-    if blocks is not None:
-        return blocks
-    return walk.said(value, walk.data(value))
+    return walk.said(value, walk.data(value)) if blocks is None else blocks
 
 
 class Stream:

@@ -42,6 +42,10 @@ class Rendering(NamedTuple):
     max_items: int = 10_000
     max_characters: int = 10_000_000
 
+    def has_own(self, value: object) -> bool:
+        """Whether the application itself says what stands for the value."""
+        return any(kind in self.renderers for kind in type(value).__mro__ if kind is not object)
+
 
 class Walk:
     """One way through a value: where it is, which values it is inside of, which media it met, how much it wrote."""

@@ -13,7 +13,7 @@ from geode.application.recalling import recall_tool
 from geode.application.shelf import Shelf
 from geode.domain.errors import Misuse
 from geode.domain.naming import closest
-from geode.domain.offload import RECALL, ResultLimits
+from geode.domain.offload import RECALL
 from geode.domain.policy import Policy
 from geode.domain.tokens import CountTokens, estimate_tokens
 from geode.domain.windows import window_of
@@ -44,7 +44,7 @@ class LongResults:
         if self.store is None:
             return catalog, None
         shelf = Shelf(self.store, self.clock, secrets.token_bytes, self.policy.result_seconds)
-        limits = self.policy.result_limits_of.get(RECALL, self.policy.result_limits).within(window_of(model))
+        limits = self.policy.limits_of(RECALL).within(window_of(model))
         return catalog.joined(recall_tool(shelf, self.compiled, limits.cut_tokens, self.count)), shelf
 
 
@@ -56,7 +56,7 @@ def long_results(settings: Settings, catalog: Catalog, policy: Policy, around: S
             hint = f"; did you mean {close[0]}?" if close else ""
             raise Misuse("result-limits", f'Policy.result_limits_of names "{name}", this session has no such tool{hint}')
     given = _store(settings)
-    keeps = any(limits_of(policy, name).remedy == "offload" for name in catalog.tools)
+    keeps = any(policy.limits_of(name).remedy == "offload" for name in catalog.tools)
     if keeps and RECALL in catalog.tools:
         place = catalog.tools[RECALL].place or "a Tool made without a place"
         raise Misuse(
@@ -77,11 +77,6 @@ def counter(settings: Settings) -> CountTokens:
     if not callable(count):
         raise Misuse("count-tokens-type", f"count_tokens must be a function of one text, got {type(count).__name__}")
     return Believed(count)
-
-
-def limits_of(policy: Policy, tool: str) -> ResultLimits:
-    """The limits of a tool's results."""
-    return policy.result_limits_of.get(tool, policy.result_limits)
 
 
 def _store(settings: Settings) -> ResultStore | None:

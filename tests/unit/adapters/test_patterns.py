@@ -92,6 +92,15 @@ def test_what_its_compiler_would_never_finish_is_refused_before(pattern: str) ->
         compile_pattern(pattern)
 
 
+@pytest.mark.parametrize("flags", ["", "(?i)", "(?x)"])
+def test_a_long_pattern_means_what_a_short_one_does(flags: str) -> None:
+    long = compile_pattern(f"{flags}^{'ab' * 1_000}(c|d)$")
+    assert long.search("ab" * 1_000 + "d", seconds=5)
+    assert long.search("AB" * 1_000 + "d", seconds=5) is (flags == "(?i)")
+    assert not long.search("ab" * 1_000 + "e", seconds=5)
+    assert list(long.find("x\n" + "ab" * 1_000 + "c\n", seconds=5)) == [(2, 2_003)]
+
+
 def test_a_pattern_has_a_length() -> None:
     assert compile_pattern("a" * MAX_PATTERN_CHARS).search("a" * MAX_PATTERN_CHARS, seconds=5)
     with pytest.raises(ValueError, match=f"at most {MAX_PATTERN_CHARS} characters"):

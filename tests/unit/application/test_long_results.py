@@ -204,8 +204,18 @@ async def test_what_is_short_enough_to_be_shown_stays_whole_where_the_store_fail
     assert (found.text, kinds(notices)) == ("x" * 6_000, ["store_failed"])
 
 
-async def test_a_store_that_cannot_be_read_is_an_error_to_the_model() -> None:
-    (_, found), _ = await run(calls(("log", {})), recalls(), says("done"), store=Failing(OSError("secret path"), "read"))
+class Nonsense(MemoryResults):
+    async def read(self, ref_id: str, offset: int = 0, limit: int | None = None) -> Any:
+        return "secret path"
+
+
+@pytest.mark.parametrize(
+    "store",
+    [Failing(OSError("secret path"), "read"), Failing(SystemExit("secret path"), "read"), Nonsense()],
+    ids=["raises", "exits", "gives something else"],
+)
+async def test_a_store_that_cannot_be_read_is_an_error_to_the_model(store: MemoryResults) -> None:
+    (_, found), _ = await run(calls(("log", {})), recalls(), says("done"), store=store)
     assert (found.kind, found.text.endswith("could not be read: the store failed"), "secret" in found.text) == (
         "failed",
         True,

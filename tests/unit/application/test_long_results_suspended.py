@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -105,6 +106,27 @@ async def test_suspended_again_it_lives_on() -> None:
         again = await loop.resume(parked.snapshot, {})
     assert isinstance(again, Suspended)
     assert len(store.ref_ids) == 1
+
+
+async def hangs(request: object) -> None:
+    await asyncio.Event().wait()
+
+
+@pytest.mark.parametrize("busy", [False, True], ids=["an answer for nothing", "another run is under way"])
+async def test_where_taking_it_up_is_refused_it_lives_on(busy: bool) -> None:
+    store = MemoryResults()
+    parked = await suspended(results=store)
+    approved = {call.id: geode.Approve() for call in parked.asked}
+    async with session(results=store, hooks=geode.Hooks(before_model=hangs)) as loop:
+        running = asyncio.create_task(loop.run("go")) if busy else None
+        await asyncio.sleep(0)
+        with pytest.raises(geode.Misuse):
+            await loop.resume(parked.snapshot, approved if busy else {"nobody": geode.Approve()})
+        if running is not None:
+            running.cancel()
+            await asyncio.wait((running,))
+    async with session(recalls(limit=6), says("done"), results=store) as loop:
+        assert results(answered(await loop.resume(parked.snapshot, approved)))[-1].kind == "ok"
 
 
 async def test_what_it_does_not_name_goes_with_the_session() -> None:

@@ -227,8 +227,13 @@ def test_a_value_that_raises_when_it_is_read_is_a_refusal() -> None:
         def items(self) -> Any:
             raise RuntimeError("no")
 
+    class Masked:
+        def __getattribute__(self, name: str) -> Any:
+            raise LookupError("no")
+
     assert refusal_of({"b": Broken(x=1)}).startswith("a value of type Broken at /b, which raised ")
     assert refusal_of([Odd()]) == "a value of type Odd at /0, which raised RuntimeError when it was read"
+    assert refusal_of(Masked()) == "a value of type Masked at /, which raised LookupError when it was read"
 
 
 @pytest.mark.parametrize(

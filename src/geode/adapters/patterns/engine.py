@@ -25,6 +25,12 @@ OVERLAP_CHARS: Final = 1_000
 # A search of so few steps at most, which are a millisecond, needs no deadline.
 QUICK_STEPS: Final = 50_000
 
+# Of a text that every match has to hold, the engine makes tables before its first search, in a time that grows with
+# the third power of its length (8,000 letters: two minutes) and that no deadline ends. A branch that never matches
+# holds nothing, so that there is no such text.
+_LONG: Final = 256
+_NEVER: Final = "(?!)|"
+
 _FEW: Final = 14
 _REPEATS: Final = frozenset("*+{")
 
@@ -104,7 +110,8 @@ def _compiled(form: str, *, lines: bool = False) -> Any:
     import regex
 
     try:
-        return regex.compile(form, regex.MULTILINE if lines else 0, cache_pattern=False)
+        made = form if len(form) <= _LONG else _NEVER + form
+        return regex.compile(made, regex.MULTILINE if lines else 0, cache_pattern=False)
     except regex.error as error:
         raise ValueError(str(error)) from None
     except (RecursionError, OverflowError, MemoryError) as error:

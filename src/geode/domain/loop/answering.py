@@ -46,9 +46,7 @@ def decided(state: State, input: Decided) -> State:
 
 def _denied(state: State, call: ToolUseBlock, why: str) -> ToolResult:
     """What a person or a hook said, within the limit of the tool's results: it has no other guard."""
-    policy = state.terms.policy
-    limits = policy.result_limits_of.get(call.name, policy.result_limits).within(window_of(state.terms.owner.model))
-    limits = replace(limits, remedy="cut") if limits.remedy == "offload" else limits
+    limits = state.terms.policy.limits_of(call.name).within(window_of(state.terms.owner.model)).without_store
     found = result(call.id, "denied", f"denied: {why}")
     return cut(found, limits) if remedy_for(found, limits) == "cut" else found
 

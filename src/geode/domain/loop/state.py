@@ -117,9 +117,9 @@ class Counters:
 
 @dataclass(frozen=True, slots=True)
 class Terms:
-    """What stays as it is from the beginning of a run to its end.
+    """What holds from the beginning of a run to its end, or until it is taken up elsewhere.
 
-    `tools` has facts and no handlers; `first_turn` is where the run began in the conversation.
+    `tools` has facts and no handlers; `first_turn` is where the run began in the conversation as it is now.
     """
 
     run_id: str

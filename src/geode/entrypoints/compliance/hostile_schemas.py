@@ -61,6 +61,7 @@ HOSTILE: Final = (
     ),
     Hostile("the same, in a thousand texts", _of(a={"items": {"pattern": _EXPLODES}}), {"a": ["a" * 40 + "!"] * 1_000}),
     Hostile("a pattern that repeats a billion times", _of(a={"pattern": "^a{1000000000}$"}), {"a": "b"}),
+    Hostile("a pattern of thousands of letters", _of(a={"pattern": f"^{'a' * 8_000}$"}), {"a": "a" * 8_000 + "!"}),
     Hostile("a pattern of many levels", _of(a={"pattern": "(" * 25 + "a" + "+)" * 25}), {"a": "b"}),
     Hostile("references that double, any", _doubling("anyOf", {"type": "integer"}), {"a": "x"}),
     Hostile("references that double, all", _doubling("allOf", {"type": "integer"}), {"a": 1}, fits=True),

@@ -13,7 +13,12 @@ from geode.entrypoints.compliance.conversations import ConversationStoreContract
 from geode.entrypoints.compliance.harness import ModelHarness, SendingHarness
 from geode.entrypoints.compliance.images import ImageResizerContract, ImageResizerHarness
 from geode.entrypoints.compliance.journal import JournalContract, JournalHarness, JournalStoreContract, JournalStoreHarness
-from geode.entrypoints.compliance.results import ResultStoreContract, ResultStoreHarness
+from geode.entrypoints.compliance.results import (
+    DurableResultStoreContract,
+    DurableResultStoreHarness,
+    ResultStoreContract,
+    ResultStoreHarness,
+)
 from geode.entrypoints.compliance.schema import SchemaContract, SchemaHarness
 from geode.entrypoints.compliance.tokens import TokenCounterContract, TokenCounterHarness
 from geode.entrypoints.compliance.tools import ToolContract, ToolHarness
@@ -31,6 +36,7 @@ CONTRACTS: Final[tuple[tuple[type[Any], type[Contract]], ...]] = (
     (JournalStoreHarness, JournalStoreContract),
     (JournalHarness, JournalContract),
     (ConversationStoreHarness, ConversationStoreContract),
+    (DurableResultStoreHarness, DurableResultStoreContract),
     (ResultStoreHarness, ResultStoreContract),
     (TokenCounterHarness, TokenCounterContract),
 )

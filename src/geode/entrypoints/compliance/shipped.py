@@ -47,7 +47,7 @@ from geode.entrypoints.compliance.harness import ModelHarness
 from geode.entrypoints.compliance.images import ImageResizerHarness
 from geode.entrypoints.compliance.journal import JournalStoreHarness
 from geode.entrypoints.compliance.playing import Playing
-from geode.entrypoints.compliance.results import ResultStoreHarness
+from geode.entrypoints.compliance.results import DurableResultStoreHarness, ResultStoreHarness
 from geode.entrypoints.compliance.schema import SchemaHarness
 from geode.entrypoints.compliance.tokens import TokenCounterHarness
 from geode.entrypoints.compliance.wire_harness import WireHarness
@@ -212,9 +212,7 @@ class MemoryResultsHarness(ResultStoreHarness):
         return len(self._one.ref_ids)
 
 
-class FileResultsHarness(ResultStoreHarness):
-    damages = True
-
+class FileResultsHarness(DurableResultStoreHarness):
     def __init__(self, max_bytes: int, now: Callable[[], float]) -> None:
         self._folder, self._max_bytes, self._now = _folder_of(self), max_bytes, now
 
@@ -229,10 +227,8 @@ class FileResultsHarness(ResultStoreHarness):
         path.write_bytes(path.read_bytes()[:-1])
 
 
-class ObjectResultsHarness(ResultStoreHarness):
+class ObjectResultsHarness(DurableResultStoreHarness):
     """A bucket in memory; needs the extra `objects`."""
-
-    damages = True
 
     def __init__(self, max_bytes: int, now: Callable[[], float]) -> None:
         self._max_bytes, self._now = max_bytes, now

@@ -71,8 +71,8 @@ def test_each_answer(typed: str, decision: Decision) -> None:
 
 
 def test_what_would_run_is_shown_before_it_is_asked_about() -> None:
-    _, screen = answers("y", calls=[asked("a", path="/tmp/ü", text="two\nlines")])
-    assert screen.index("save  WRITE") < screen.index('"path": "/tmp/ü"') < screen.index("[y]es")
+    _, screen = answers("y", calls=[asked("a", path="notes/ü", text="two\nlines")])
+    assert screen.index("save  WRITE") < screen.index('"path": "notes/ü"') < screen.index("[y]es")
     assert '"text": "two\\nlines"' in screen
 
 
