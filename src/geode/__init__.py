@@ -32,10 +32,11 @@ if TYPE_CHECKING:
     from geode.domain.loop.outcome import Suspended as Suspended
     from geode.domain.offload import ResultLimits as ResultLimits
     from geode.domain.policy import Policy as Policy
+    from geode.domain.provider import Provider as Provider
     from geode.domain.reply import Usage as Usage
     from geode.domain.retry import RetryPolicy as RetryPolicy
-    from geode.domain.routing import Provider as Provider
-    from geode.domain.routing import WireName as WireName
+    from geode.domain.targets import Quirks as Quirks
+    from geode.domain.targets import WireName as WireName
     from geode.domain.tiers import SafetyTier as SafetyTier
     from geode.domain.tools import ToolSpec as ToolSpec
     from geode.entrypoints.runtime import Runtime as Runtime
@@ -69,6 +70,7 @@ __all__ = [
     "Outcome",
     "Policy",
     "Provider",
+    "Quirks",
     "Refused",
     "ResultLimits",
     "RetryPolicy",
@@ -102,7 +104,8 @@ _HOME: Final = {
     "geode.domain.policy": ("Policy",),
     "geode.domain.reply": ("Usage",),
     "geode.domain.retry": ("RetryPolicy",),
-    "geode.domain.routing": ("Provider", "WireName"),
+    "geode.domain.provider": ("Provider",),
+    "geode.domain.targets": ("Quirks", "WireName"),
     "geode.domain.tiers": ("SafetyTier",),
     "geode.domain.tools": ("ToolSpec",),
     "geode.entrypoints.runtime": ("Runtime", "run", "session"),

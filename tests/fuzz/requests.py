@@ -9,9 +9,6 @@ from typing import Any, Final
 
 from hypothesis import strategies as st
 
-from geode.adapters.anthropic_messages.model import CAPABILITIES as MESSAGES
-from geode.adapters.chat_completions.model import CAPABILITIES as CHAT
-from geode.adapters.openai_responses.model import CAPABILITIES as RESPONSES
 from geode.domain.arguments import tool_use
 from geode.domain.choice import Auto, Named, NoTools, Required, ToolChoice
 from geode.domain.content import (
@@ -34,6 +31,7 @@ from geode.domain.request import AdapterCallRequest, Capabilities, Limits
 from geode.domain.thinking import AdaptiveThinking, Thinking, ThinkingBudget
 from geode.domain.tools import ToolSpec
 from geode.domain.turns import AssistantTurn, Hint, ToolResultsTurn, Turn, UserTurn
+from geode.entrypoints.capabilities import capabilities_of
 from tests.fuzz.corpus import WIRES, Spoken
 
 NAME: Final = "lab"
@@ -57,14 +55,14 @@ _GPT: Final = ("gpt-4o", "gpt-5", "gpt-5.2", "o3", "unheard-of")
 ADAPTERS: Final = (
     Adapter(
         WIRES[0],
-        MESSAGES,
+        capabilities_of("messages"),
         ("claude-sonnet-4-5", "claude-opus-4-8", "claude-opus-5-5", "claude-sonnet-5-5", "claude-3-7-sonnet", "unheard-of"),
     ),
-    Adapter(WIRES[1], RESPONSES, _GPT),
-    Adapter(WIRES[2], CHAT["openai"], _GPT),
-    Adapter(WIRES[3], CHAT["openrouter"], ("anthropic/claude-opus-4.5", "openai/gpt-5.2", "meta/llama-4")),
-    Adapter(WIRES[4], CHAT["glm"], ("glm-4.6", "glm-5")),
-    Adapter(WIRES[5], CHAT["generic"], ("some-model", "qwen3")),
+    Adapter(WIRES[1], capabilities_of("responses", "openai"), _GPT),
+    Adapter(WIRES[2], capabilities_of("chat", "openai"), _GPT),
+    Adapter(WIRES[3], capabilities_of("chat", "openrouter"), ("anthropic/claude-opus-4.5", "openai/gpt-5.2", "meta/llama-4")),
+    Adapter(WIRES[4], capabilities_of("chat", "glm"), ("glm-4.6", "glm-5")),
+    Adapter(WIRES[5], capabilities_of("chat", "generic"), ("some-model", "qwen3")),
 )
 
 _EFFORTS: Final = ("none", "low", "medium", "high")

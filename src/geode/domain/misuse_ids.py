@@ -6,6 +6,9 @@ from collections.abc import Mapping
 from typing import Final
 
 MISUSE_IDS: Final[Mapping[str, str]] = {
+    "adapter-name": "The name of an adapter is one word without a slash: its models are `NAME/MODEL`.",
+    "adapter-override": "An `Override` names who replaces an adapter (`origin`) and why (`reason`).",
+    "adapter-policy": "`~/.geode/adapters.toml` says something that is no line of it, or overrides nobody.",
     "answer-type": "An answer was none of `Approve()`, `Deny(why)` and `Later()`, or the answers were no mapping by call id.",
     "approve-name": "`geode run --approve` names a tool that the run does not have.",
     "approve-type": "`approve=` takes a function of one call, or an object with `decide(question)`.",
@@ -13,6 +16,7 @@ MISUSE_IDS: Final[Mapping[str, str]] = {
     "call-id": "A conversation was built with a call id that is empty or occurs twice; `Conversation.repaired` mends it.",
     "capability": "`Capabilities` takes the words that its docstring names, and no others.",
     "context-twice": "A tool takes its `ToolContext` twice; one is enough.",
+    "config-file": "A TOML file of geode's cannot be read, or is no TOML; the message names file, line and column.",
     "conversation-type": "`conversation=` takes a `Conversation`: `Conversation.loads(text)` makes one of stored text, "
     "`geode.conversation_from(wire, list)` one of the messages of another program.",
     "conversation-id": "The id of a stored conversation is a name for a file: letters, digits, `_`, `-` and `.`.",
@@ -56,6 +60,7 @@ MISUSE_IDS: Final[Mapping[str, str]] = {
     "prompt-type": "A prompt is text, an `Image`, a `Document`, or a list of them.",
     "provider": "A `Provider` has a name, a wire, a dialect, an address or a key that cannot work.",
     "providers-type": "`providers=` takes a list of `Provider`.",
+    "routing-file": "`~/.geode/routing.toml` says something that cannot be; the message names file, line and column.",
     "result-id": "The id of a stored result is `r_` and 26 letters of a-z2-7: geode makes it up, nobody else.",
     "result-span": "A part of a stored result begins at a character of 0 or more, and has 0 or more of them.",
     "results-type": "`results=` takes a folder, or an object with the methods of `geode.ports.ResultStore`.",

@@ -1,14 +1,16 @@
-"""What families of models take, as rows of data: the longest prefix of the model's id wins (spec sections 2, 3 and 9).
+"""What families of models take, as rows of data: the longest beginning of the model's id wins (spec sections 2, 3 and 9).
 
 A row says what is known. A model without a row is used as the tables of the specification say, and only
-a known limit refuses anything.
+a known limit refuses anything. The rows themselves are in `routing.toml`.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Final, Literal, TypeAlias
+
+from geode.domain.targets import Target
 
 ThinkingKind: TypeAlias = Literal["adaptive", "budget"]
 EffortBesideTools: TypeAlias = Literal["any", "unset_or_none", "none"]
@@ -23,9 +25,10 @@ class ModelRow:
     `forced_choice`: takes a forced tool choice at all; `forced_with_effort`: keeps its reasoning beside one.
     `thinking`: the modes it takes. `sampling`: takes a temperature other than the provider's default;
     `sampling_at_none`: takes one at effort `none`, which is its effort unless told otherwise.
-    `efforts`: the words it takes, None where that is not known. `effort_beside_tools`: those it takes in a
-    request with tools. `binds_prefix`: its thinking holds
-    only after the very prefix it was made after.
+    `efforts`: the words it takes, None where that is not known; `default_effort`: the provider's own, where that
+    is known. `effort_beside_tools`: those it takes in a request with tools. `binds_prefix`: its thinking holds
+    only after the very prefix it was made after. `window` and `output`: tokens that it reads, and writes, at most.
+    `maker`: the identity that makes it; "" where that is open, and then the row holds for whoever serves the id.
     """
 
     prefix: str
@@ -35,8 +38,12 @@ class ModelRow:
     sampling: bool = True
     sampling_at_none: bool = False
     efforts: tuple[str, ...] | None = None
+    default_effort: str | None = None
     effort_beside_tools: EffortBesideTools = "any"
     binds_prefix: bool = False
+    window: int | None = None
+    output: int | None = None
+    maker: str = ""
 
 
 _NO_ROW: Final = ModelRow("")
@@ -47,71 +54,46 @@ def row_of(model: str, rows: Iterable[ModelRow]) -> ModelRow:
     return max((row for row in rows if model.startswith(row.prefix)), key=lambda row: len(row.prefix), default=_NO_ROW)
 
 
-def _rows(*prefixes: str, like: ModelRow) -> tuple[ModelRow, ...]:
-    return tuple(replace(like, prefix=prefix) for prefix in prefixes)
+# Whose models are known to speak as their maker says, by wire and dialect.
+_MAKERS: Final[Mapping[tuple[str, str], str]] = {
+    ("messages", "generic"): "anthropic",
+    ("responses", "generic"): "openai",
+    ("responses", "openai"): "openai",
+    ("responses", "codex"): "openai",
+    ("chat", "openai"): "openai",
+    ("chat", "glm"): "glm",
+}
+# What this relay calls the makers.
+_PUBLISHERS: Final[Mapping[str, str]] = {"anthropic": "anthropic", "openai": "openai", "glm": "z-ai"}
 
 
-_ADAPTIVE: Final[frozenset[ThinkingKind]] = frozenset({"adaptive"})
-_BUDGET: Final[frozenset[ThinkingKind]] = frozenset({"budget"})
+def rows_for(target: Target, rows: Iterable[ModelRow]) -> tuple[ModelRow, ...]:
+    """The rows that hold for the models of `target`, by the ids that it knows them by.
 
-_UP_TO_HIGH: Final = ("low", "medium", "high")
-_UP_TO_MAX: Final = (*_UP_TO_HIGH, "xhigh", "max")
-_MODERN: Final = ModelRow("", thinking=_ADAPTIVE, efforts=_UP_TO_MAX)
-
-# Wire facts A2 (forcing), A4 (thinking modes and efforts) and C1.9 (prefix binding).
-CLAUDE: Final[tuple[ModelRow, ...]] = (
-    *_rows(
-        *("claude-3-7", "claude-opus-4-2025", "claude-opus-4-0", "claude-opus-4-1"),
-        *("claude-sonnet-4-2025", "claude-sonnet-4-0", "claude-sonnet-4-5", "claude-haiku-4-5"),
-        like=ModelRow("", thinking=_BUDGET, efforts=()),
-    ),
-    ModelRow("claude-opus-4-5", thinking=_BUDGET, efforts=_UP_TO_HIGH),
-    *_rows("claude-opus-4-6", "claude-sonnet-4-6", like=ModelRow("", efforts=(*_UP_TO_HIGH, "max"))),
-    *_rows(
-        *("claude-opus-4-7", "claude-opus-4-8"),
-        *("claude-opus-5", "claude-sonnet-5", "claude-haiku-5", "claude-fable-5", "claude-mythos-5"),
-        like=_MODERN,
-    ),
-    *_rows(
-        *("claude-sonnet-5-5", "claude-haiku-5-5", "claude-fable-5-2", "claude-mythos-5-2"),
-        like=replace(_MODERN, binds_prefix=True),
-    ),
-    *_rows(
-        *("claude-opus-5-5", "claude-fable-5-1", "claude-mythos-5-1"),
-        like=replace(_MODERN, forced_choice=False, binds_prefix=True),
-    ),
-)
-
-# Wire facts A5: reasoning models and their temperature. Some do not reason unless told to and then take one, as
-# recorded traffic shows. Models whose name says chat do not reason.
-_UP_TO_XHIGH: Final = ("none", *_UP_TO_HIGH, "xhigh")
-_IDLE: Final = ModelRow("", sampling=False, sampling_at_none=True, efforts=_UP_TO_XHIGH)
-GPT: Final[tuple[ModelRow, ...]] = (
-    *_rows("gpt-4o", "gpt-4.1", like=ModelRow("", efforts=())),
-    *_rows("o1", "o3", "o4", like=ModelRow("", sampling=False, efforts=_UP_TO_HIGH)),
-    ModelRow("gpt-5", sampling=False),
-    *_rows("gpt-5-mini", "gpt-5-nano", "gpt-5-2025", like=ModelRow("", sampling=False, efforts=("minimal", *_UP_TO_HIGH))),
-    ModelRow("gpt-5-pro", sampling=False, efforts=("high",)),
-    ModelRow("gpt-5.1", sampling=False, sampling_at_none=True, efforts=("none", *_UP_TO_HIGH)),
-    *_rows("gpt-5.2", "gpt-5.4-mini", "gpt-5.4-nano", like=_IDLE),
-    *_rows("gpt-5.4", "gpt-5.5", like=ModelRow("", sampling=False, efforts=_UP_TO_XHIGH)),
-    ModelRow("gpt-5.6", sampling=False, efforts=(*_UP_TO_XHIGH, "max")),
-    *_rows("gpt-5-chat", "gpt-5.1-chat", "gpt-5.2-chat", like=ModelRow("")),
-)
+    A row whose prefix begins with the namespace of a target holds there alone.
+    """
+    return tuple(held for row in rows for held in _held(target, row))
 
 
-def _beside_tools(row: ModelRow) -> ModelRow:
-    """Wire facts A2: function tools and effort on Chat Completions."""
-    if row.prefix.startswith("gpt-5.4"):
-        return replace(row, effort_beside_tools="unset_or_none")
-    return replace(row, effort_beside_tools="none") if row.prefix in ("gpt-5.5", "gpt-5.6") else row
+def _held(target: Target, row: ModelRow) -> Iterator[ModelRow]:
+    wire, dialect = ("", "") if target.transport is None else (target.transport.wire, target.transport.dialect)
+    namespace, slash, rest = row.prefix.partition("/")
+    if slash and namespace in (target.name, target.identity.id):
+        yield replace(row, prefix=rest)
+    elif dialect == "openrouter" and row.maker in _PUBLISHERS:
+        yield _relayed(row)
+    elif not slash and row.maker in ("", target.identity.id, _MAKERS.get((wire, dialect))):
+        yield row if wire == "chat" else replace(row, effort_beside_tools="any")
 
 
-GPT_CHAT: Final[tuple[ModelRow, ...]] = tuple(map(_beside_tools, GPT))
+def _relayed(row: ModelRow) -> ModelRow:
+    """The row of a model behind OpenRouter: what of it is known there (spec section 9).
 
-# Wire facts A2: this relay drops the reasoning of Anthropic's models when a tool is forced. What it makes of a
-# temperature at effort none is not assumed (spec section 9).
-RELAYED: Final[tuple[ModelRow, ...]] = (
-    ModelRow("anthropic/", forced_with_effort=False),
-    *(replace(row, prefix=f"openai/{row.prefix}", sampling_at_none=False) for row in GPT),
-)
+    OpenAI's models keep their efforts and their default temperature; what becomes of a temperature at effort none is
+    not assumed. Of the others the window alone is known, and that Anthropic's lose their reasoning to a forced tool
+    (wire facts A2).
+    """
+    prefix = f"{_PUBLISHERS[row.maker]}/{row.prefix}"
+    if row.maker == "openai":
+        return replace(row, prefix=prefix, sampling_at_none=False, effort_beside_tools="any")
+    return ModelRow(prefix, window=row.window, maker=row.maker, forced_with_effort=row.maker != "anthropic")

@@ -20,7 +20,7 @@ from geode.domain.sent_tools import tools_problem
 from geode.domain.thinking import ThinkingBudget, thinking_kind
 from geode.domain.turns import AssistantTurn, ToolResultsTurn, Turn, UserTurn, visible
 
-AdjustmentKind: TypeAlias = Literal["text_only", "media_left_out", "thinking_dropped"]
+AdjustmentKind: TypeAlias = Literal["text_only", "media_left_out", "thinking_dropped", "output_unbounded"]
 # What every provider takes to be the temperature when none is given.
 _DEFAULT_TEMPERATURE: Final = 1.0
 _MOST_TEMPERATURE: Final = 2.0
@@ -65,7 +65,7 @@ def negotiate(adapter: str, request: AdapterCallRequest, able: Capabilities) -> 
     if not target.row.sampling and request.temperature == _DEFAULT_TEMPERATURE:
         request = replace(request, temperature=None)
     adjustments: list[Adjustment] = []
-    for adjust in (_without_tools, _with_words, _without_stale_thinking):
+    for adjust in (_without_tools, _with_words, _without_stale_thinking, _unbounded):
         request, adjustment = adjust(request, target)
         adjustments += [adjustment] if adjustment else []
     return Success(Negotiated(request, tuple(adjustments)))
@@ -232,3 +232,11 @@ def _without_stale_thinking(request: AdapterCallRequest, target: _Target) -> _Ad
         return request, None
     changed = "system text, tools or earlier turns changed, so the thinking from before stays behind"
     return left, Adjustment("thinking_dropped", f"model {request.model}: {changed}")
+
+
+def _unbounded(request: AdapterCallRequest, target: _Target) -> _Adjusted:
+    """A bound of the output that the server would refuse stays behind: a budget of the run holds all the same."""
+    if target.able.output_limit or request.limits.max_output_tokens is None:
+        return request, None
+    text = f"{target.owner.adapter} takes no bound of output tokens: the request goes out without one"
+    return replace(request, limits=replace(request.limits, max_output_tokens=None)), Adjustment("output_unbounded", text)

@@ -66,7 +66,8 @@ class Capabilities:
     `media` are the forms of pictures and documents that it can send: image, image_url, pdf, text (a plain
     text document), document_url; `images` says where those in a result go: inside it, in a user message
     after all results, or nowhere. Misuse for a word that is none of these. `pictures`: how large and how many.
-    `temperature`, `effort` and `thinking` say which settings its wire has; `models` which models take less.
+    `temperature`, `effort`, `output_limit` and `thinking` say which settings its wire has; `models` which models take
+    less.
     `schemas` is what its server takes of names and schemas of tools; None: whatever it is given.
     """
 
@@ -77,6 +78,7 @@ class Capabilities:
     pictures: PictureLimits = PictureLimits()
     temperature: bool = True
     effort: bool = True
+    output_limit: bool = True
     thinking: frozenset[ThinkingKind] = frozenset()
     models: tuple[ModelRow, ...] = ()
     schemas: SchemaProfile | None = None

@@ -1,138 +1,131 @@
-"""From a model id to the provider that serves it: a plain table of prefixes, or a provider given by name."""
+"""From a model id to the target that serves it, and the name it has there (spec section 8).
+
+An id is read once, here. What comes of it is a value; whoever sends never looks into an id again.
+"""
 
 from __future__ import annotations
 
-import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Final, Literal, TypeAlias, get_args
+from typing import Final
 
 from returns.result import Failure, Result, Success
 
-from geode.domain.errors import Misuse
+from geode.domain.models import ModelRow
 from geode.domain.naming import closest
+from geode.domain.prices import Price
+from geode.domain.targets import BUILT_IN, IDENTITIES, Target
 
-WireName: TypeAlias = Literal["messages", "responses", "chat"]
-DialectName: TypeAlias = Literal["openai", "openrouter", "glm", "generic"]
-
-_ENV: Final = "env:"
-_ADDRESS: Final = re.compile(
-    r"https?://([^\s/?#@]*@)?(\[[0-9a-f:.]+\]|[^\s/?#@:\[\]\\]+)(:\d{1,5})?(/[^\s?#\\]*)?", re.IGNORECASE
-)
-_KEY: Final = re.compile(r"[!-~]+")
-
-
-@dataclass(frozen=True, slots=True)
-class Provider:
-    """A server that speaks one of the three wires, reached with one credential.
-
-    Models are named `NAME/MODEL`. `base_url` is the address before the wire's own path (`/v1/messages`,
-    `/responses`, `/chat/completions`). `key` is `"env:VARIABLE"`, the key itself, or None for a server
-    that wants none. `dialect` tells compatible Chat servers apart. `origin` says in messages where the
-    address was taken from. What cannot work is Misuse, which never shows the key.
-    """
-
-    name: str
-    wire: WireName
-    base_url: str
-    key: str | None = field(default=None, repr=False)
-    dialect: DialectName = "generic"
-    origin: str = field(default="", compare=False)
-
-    def __post_init__(self) -> None:
-        name: object = self.name
-        if not isinstance(name, str) or not re.fullmatch(r"[^\s/]+", name):
-            raise Misuse("provider", f"Provider: name must be one word without a slash, got {name!r}. Models are NAME/MODEL")
-        self._refuse(_word_problem("wire", self.wire, get_args(WireName)))
-        self._refuse(_address_problem(self.base_url, self.origin))
-        self._refuse(_word_problem("dialect", self.dialect, get_args(DialectName)))
-        self._refuse(_source_problem(self.key))
-
-    def _refuse(self, problem: str) -> None:
-        if problem:
-            raise Misuse("provider", f'Provider("{self.name}"): {problem}')
-
-
-def key_problem(key: object) -> str:
-    """What keeps `key` from being sent, in words that do not show it; "" if nothing does."""
-    if not isinstance(key, str):
-        return f"must be text, got {type(key).__name__}"
-    if not key:
-        return "is empty"
-    return "" if _KEY.fullmatch(key) else "has white space, a line end or letters beyond ASCII in it, which no key has"
-
-
-def _source_problem(key: object) -> str:
-    if key is None:
-        return ""
-    if isinstance(key, str) and key.startswith(_ENV):
-        variable = key.removeprefix(_ENV)
-        return "" if _KEY.fullmatch(variable) and "=" not in variable else 'key="env:VARIABLE" names no variable'
-    problem = key_problem(key)
-    return f'key {problem}. Write key="env:VARIABLE", the key itself, or None' if problem else ""
-
-
-def _word_problem(what: str, word: object, known: Sequence[str]) -> str:
-    if isinstance(word, str) and word in known:
-        return ""
-    close = closest(word, known) if isinstance(word, str) else ()
-    hint = f"did you mean {close[0]}? " if close else ""
-    return f"{what} {word!r} is unknown; {hint}Accepted: {', '.join(known)}"
-
-
-def _address_problem(base_url: object, origin: str) -> str:
-    if isinstance(base_url, str) and _ADDRESS.fullmatch(base_url):
-        return ""
-    source = f" (it comes from {origin})" if origin else ""
-    return f"base_url must be http://HOST:PORT/… or https://…, without ? and #, got {base_url!r}{source}"
+OPENROUTER_NAMESPACE: Final = "openrouter"
+# Models that the relay itself serves; their own ids begin with its name.
+_OF_THE_RELAY: Final = frozenset({"auto", "free"})
 
 
 @dataclass(frozen=True, slots=True)
 class Route:
-    """A provider and the model id that it is asked for."""
+    """A target and the model id that it is asked for. `id` is what was asked for."""
 
-    provider: Provider
+    target: Target
     model: str
+    id: str = field(default="", compare=False)
 
 
-# Base addresses: spec section 8, wire facts F.
-SHIPPED: Final[Mapping[str, Provider]] = {
-    "anthropic-payg": Provider("anthropic-payg", "messages", "https://api.anthropic.com", "env:ANTHROPIC_API_KEY"),
-    "openai-payg": Provider("openai-payg", "responses", "https://api.openai.com/v1", "env:OPENAI_API_KEY", "openai"),
-    "openrouter-payg": Provider(
-        "openrouter-payg", "chat", "https://openrouter.ai/api/v1", "env:OPENROUTER_API_KEY", "openrouter"
-    ),
-    "glm-payg": Provider("glm-payg", "chat", "https://api.z.ai/api/paas/v4", "env:ZAI_API_KEY", "glm"),
-}
-# The first that fits wins. A namespace ends with a slash and is taken off the id.
-PREFIXES: Final[Sequence[tuple[str, str]]] = (
-    ("openrouter/", "openrouter-payg"),
-    ("claude-", "anthropic-payg"),
-    ("glm-", "glm-payg"),
-    ("gpt-", "openai-payg"),
-    ("o1", "openai-payg"),
-    ("o3", "openai-payg"),
-    ("o4-", "openai-payg"),
-)
+@dataclass(frozen=True, slots=True)
+class RoutingTable:
+    """What `routing.toml` says, the shipped one with the user's merged in.
 
-
-def resolve(model: str, providers: Sequence[Provider] = ()) -> Result[Route, str]:
-    """The route of `model`: one of the given providers by its name, else by the table of prefixes; or why there is none.
-
-    A given provider with the name of one that ships takes its place.
+    `defaults` are model ids by identity, and under `primary` the one of a session that names none. `fallbacks`
+    are chains by the same names. `prefixes` lead to an identity or a target; the first that fits wins. `sources`
+    choose the credential route of an identity. `targets` are all that can be named. `places` says which file has
+    what was not shipped, by the path of its keys.
     """
+
+    defaults: Mapping[str, str] = field(default_factory=dict[str, str])
+    fallbacks: Mapping[str, tuple[str, ...]] = field(default_factory=dict[str, tuple[str, ...]])
+    prefixes: tuple[tuple[str, str], ...] = ()
+    sources: Mapping[str, str] = field(default_factory=dict[str, str])
+    targets: Mapping[str, Target] = field(default_factory=lambda: dict(BUILT_IN))
+    models: tuple[ModelRow, ...] = ()
+    prices: Mapping[str, Price] = field(default_factory=dict[str, Price])
+
+    def chain_of(self, model: str) -> tuple[str, ...]:
+        """The models that may answer in place of `model`, which is the first; itself alone where no chain begins with it."""
+        return next((chain for chain in self.fallbacks.values() if chain and chain[0] == model), (model,))
+
+
+def resolve(
+    model: str, table: RoutingTable, own: Sequence[Target] = (), sources: Mapping[str, str] | None = None
+) -> Result[Route, str]:
+    """The route of `model`, or why there is none.
+
+    A namespace, the name of a target or of an identity before the first slash, is stronger than any prefix.
+    `own` are targets of the caller's, each in the place of one of its name. `sources` are stronger than the
+    table's.
+    """
+    if model != model.strip() or not model:
+        return Failure(f"the model id {model!r} is empty or has white space around it")
+    known = {**table.targets, **{target.name: target for target in own}}
+    chosen = {**table.sources, **(sources or {})}
+    name, slash, rest = model.partition("/")
+    if slash and rest and name in known:
+        return Success(Route(known[name], rest, model))
+    if slash and name in _identities(known):
+        return _of_identity(name, rest, model, known, chosen)
+    for prefix, to in table.prefixes:
+        if model.startswith(prefix) and (not slash or prefix.endswith("/")):
+            left = model.removeprefix(prefix) if prefix.endswith("/") else model
+            return Success(Route(known[to], left, model)) if to in known else _of_identity(to, left, model, known, chosen)
+    return Failure(_unknown(model, table, known, own))
+
+
+def target_of(identity: str, source: str, targets: Mapping[str, Target]) -> Result[Target, str]:
+    """The one target of an identity that is paid by `source`, or why there is none."""
+    of_identity = [target for target in targets.values() if target.identity.id == identity]
+    found = [target for target in of_identity if target.credential.source == source]
+    if len(found) == 1:
+        return Success(found[0])
+    if found:
+        names = ", ".join(target.name for target in found)
+        return Failure(f"several adapters serve {identity} by the source {source!r}: {names}. Name one: NAME/MODEL")
+    words = ", ".join(target.credential.source for target in of_identity)
+    if not words:
+        return Failure(f"nobody serves {identity!r}. Known: {', '.join(sorted(_identities(targets)))}")
+    return Failure(f"{identity} has no credential source {source!r}. It has: {words}")
+
+
+def _of_identity(
+    identity: str, left: str, model: str, targets: Mapping[str, Target], sources: Mapping[str, str]
+) -> Result[Route, str]:
+    if not left:
+        return Failure(f'the model id "{model}" names no model after its namespace')
+    if identity == OPENROUTER_NAMESPACE:
+        publisher, slash, name = left.partition("/")
+        if not slash and left in _OF_THE_RELAY:
+            left = f"{OPENROUTER_NAMESPACE}/{left}"
+        elif not (publisher and name) or any(letter.isspace() for letter in left):
+            return Failure(f'a model of OpenRouter is openrouter/PUBLISHER/MODEL, got "{model}"')
+    source = sources.get(identity, "")
+    return target_of(identity, source, targets).map(lambda target: Route(target, left, model))
+
+
+def _identities(targets: Mapping[str, Target]) -> frozenset[str]:
+    # The name of a server of one's own is its identity too; it was looked for by name.
+    return frozenset({*IDENTITIES, *(target.identity.id for target in targets.values())})
+
+
+def _unknown(model: str, table: RoutingTable, known: Mapping[str, Target], own: Sequence[Target]) -> str:
     name, _, rest = model.partition("/")
-    for provider in providers:
-        if rest and provider.name == name:
-            return Success(Route(provider, rest))
-    own = {provider.name: provider for provider in reversed(providers)}
-    for prefix, shipped in PREFIXES:
-        if model.startswith(prefix):
-            served = own.get(shipped, SHIPPED[shipped])
-            return Success(Route(served, model.removeprefix(prefix) if prefix.endswith("/") else model))
-    known = [f"{provider.name}/…" for provider in providers] + [f"{prefix}…" for prefix, _ in PREFIXES]
-    close = closest(name, [provider.name for provider in providers])
+    declared = list(_not_shipped(known, own))
+    close = closest(name, [*declared, *IDENTITIES] if rest else declared)
     hint = f"; did you mean {close[0]}/{rest or '…'}?" if close else "."
-    return Failure(
-        f'no provider serves the model "{model}"{hint} Known: {", ".join(known)}, or give session(providers=[Provider(…)])'
+    shown = [f"{name}/…" for name in (*declared, OPENROUTER_NAMESPACE)] + [f"{prefix}…" for prefix, _ in table.prefixes]
+    return (
+        f'no provider serves the model "{model}"{hint} Known: {", ".join(shown)}, or give session(providers=[Provider(…)]), '
+        "or declare it in routing.toml"
     )
+
+
+def _not_shipped(known: Mapping[str, Target], own: Sequence[Target]) -> Iterator[str]:
+    yield from (target.name for target in own)
+    given = {target.name for target in own}
+    yield from (name for name in known if name not in BUILT_IN and name not in given)

@@ -23,12 +23,13 @@ from geode.domain.conversation import Conversation
 from geode.domain.errors import Misuse
 from geode.domain.loop.outcome import Outcome
 from geode.domain.policy import Policy
+from geode.domain.provider import Provider
 from geode.domain.results import Rendering
-from geode.domain.routing import resolve
 from geode.domain.thinking import Thinking, parse_thinking
 from geode.entrypoints.approvers import AskEach, InTurn, takes_one
 from geode.entrypoints.long_results import LongResults, counter, long_results
 from geode.entrypoints.providers import Connection, connect, find_connection
+from geode.entrypoints.registry import bootstrap_builtins
 from geode.entrypoints.settings import Answer, Settings, checked
 from geode.ports.approval import Approver
 from geode.ports.events import Observer
@@ -259,11 +260,9 @@ def _model(settings: Settings) -> tuple[ModelAdapter | Connection, str]:
         if not hasattr(model, "acomplete"):
             raise Misuse("model-type", f"model must be a model id or an adapter, got {type(model).__name__}")
         return model, model.name
-    route = resolve(model, settings.get("providers", ()))
-    problem = route.swap().value_or(None)
-    if problem is not None:
-        raise Misuse("unknown-model", problem)
-    found = find_connection(route.unwrap())
+    registry = bootstrap_builtins()
+    own = tuple(one.target if isinstance(one, Provider) else one for one in settings.get("providers", ()))
+    found = find_connection(registry.route(model, own), registry)
     return found, found.route.model
 
 

@@ -14,7 +14,8 @@ from geode.domain.errors import Misuse
 from geode.domain.json_value import clean_text
 from geode.domain.naming import refuse_unknown
 from geode.domain.policy import Policy
-from geode.domain.routing import Provider
+from geode.domain.provider import Provider
+from geode.domain.targets import Target
 from geode.domain.thinking import Thinking, parse_thinking
 from geode.domain.tokens import CountTokens
 from geode.ports.approval import Approver
@@ -56,7 +57,7 @@ class Settings(TypedDict, total=False):
 
     model: str | ModelAdapter
     tools: Sequence[Any]
-    providers: Sequence[Provider]
+    providers: Sequence[Provider | Target]
     approve: Approver | Answer
     observe: Observer | Sequence[Observer]
     hooks: Hooks | Sequence[Hooks]
@@ -124,7 +125,7 @@ def _check_providers(providers: object) -> None:
             "providers-type", f"providers must be a list, got {type(providers).__name__}. Write providers=[Provider(…)]"
         )
     for one in providers:
-        if not isinstance(one, Provider):
+        if not isinstance(one, Provider | Target):
             raise Misuse(
                 "providers-type", f"providers must hold Provider values, got {type(one).__name__}: Provider(name, wire=…)"
             )

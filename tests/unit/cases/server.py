@@ -9,23 +9,21 @@ from typing import Any, TypeAlias
 
 import httpx2
 
-from geode.adapters.anthropic_messages.model import CAPABILITIES as MESSAGES
 from geode.adapters.anthropic_messages.wire import MessagesWire
 from geode.adapters.chat_completions.dialects import DIALECTS
-from geode.adapters.chat_completions.model import CAPABILITIES as CHAT
 from geode.adapters.chat_completions.wire import ChatWire
 from geode.adapters.http_json.endpoint import Endpoint
 from geode.adapters.http_json.exchange import Exchange
 from geode.adapters.http_json.model import HttpModel
 from geode.adapters.http_json.wire import Wire
-from geode.adapters.openai_responses.model import CAPABILITIES as RESPONSES
 from geode.adapters.openai_responses.wire import ResponsesWire
 from geode.domain.content import Owner
 from geode.domain.conversation import Conversation
 from geode.domain.negotiation import negotiate
 from geode.domain.reply import AdapterCallResult
 from geode.domain.request import AdapterCallRequest, Capabilities
-from geode.domain.routing import DialectName
+from geode.domain.targets import DialectName
+from geode.entrypoints.capabilities import capabilities_of
 from geode.entrypoints.emulator import Protocol, check, laws
 from tests.unit.cases.turns import ME, user
 
@@ -88,11 +86,11 @@ def wire(protocol: Protocol, dialect: DialectName = "generic") -> Wire:
 def able(protocol: Protocol, dialect: DialectName = "generic") -> Capabilities:
     match protocol:
         case "messages":
-            return MESSAGES
+            return capabilities_of("messages")
         case "responses":
-            return RESPONSES
+            return capabilities_of("responses", "openai")
         case "chat":
-            return CHAT[dialect]
+            return capabilities_of("chat", dialect)
 
 
 def sent(protocol: Protocol, request: AdapterCallRequest, dialect: DialectName = "generic") -> Json:

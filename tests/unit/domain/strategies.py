@@ -22,9 +22,9 @@ from geode.domain.conversation import Conversation
 from geode.domain.offload import ResultLimits
 from geode.domain.pictures import PictureLimits
 from geode.domain.policy import Policy
+from geode.domain.provider import Provider
 from geode.domain.request import Capabilities
 from geode.domain.retry import RetryPolicy
-from geode.domain.routing import Provider
 from geode.domain.thinking import ThinkingBudget
 from geode.domain.tools import ToolSpec
 from geode.domain.turns import AssistantTurn, Hint, HintKind, ToolResultsTurn, Turn, UserTurn

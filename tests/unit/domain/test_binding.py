@@ -13,11 +13,11 @@ from geode.domain.binding import bound, without_unbound
 from geode.domain.codec import dumps
 from geode.domain.content import Opaque, Owner, Text
 from geode.domain.conversation import Conversation
-from geode.domain.models import CLAUDE
 from geode.domain.negotiation import negotiate
 from geode.domain.request import AdapterCallRequest, Capabilities
 from geode.domain.turns import AssistantTurn, Transcript, Turn
 from tests.unit.domain.builders import assistant, call, results, spec, user
+from tests.unit.domain.rows import CLAUDE
 
 ME = Owner("p", "claude-opus-5-5")
 ABLE = Capabilities(models=CLAUDE)

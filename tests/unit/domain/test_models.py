@@ -4,20 +4,12 @@ from __future__ import annotations
 
 import pytest
 
-from geode.domain import models
 from geode.domain.models import EffortBesideTools, ModelRow, row_of
-
-
-def test_rows_that_differ_in_their_prefix_alone() -> None:
-    like = ModelRow("", sampling=False, efforts=("low",))
-    assert models._rows("a", "b", like=like) == (
-        ModelRow("a", sampling=False, efforts=("low",)),
-        ModelRow("b", sampling=False, efforts=("low",)),
-    )
+from tests.unit.domain.rows import GPT, GPT_CHAT
 
 
 @pytest.mark.parametrize(
-    ("prefix", "beside_tools"),
+    ("model", "beside_tools"),
     [
         ("gpt-5.4", "unset_or_none"),
         ("gpt-5.4-mini", "unset_or_none"),
@@ -27,10 +19,10 @@ def test_rows_that_differ_in_their_prefix_alone() -> None:
         ("gpt-4o", "any"),
     ],
 )
-def test_effort_beside_tools_on_chat_completions(prefix: str, beside_tools: EffortBesideTools) -> None:
+def test_effort_beside_tools_on_chat_completions_alone(model: str, beside_tools: EffortBesideTools) -> None:
     """Wire facts A2."""
-    row = ModelRow(prefix, sampling=False)
-    assert models._beside_tools(row) == ModelRow(prefix, sampling=False, effort_beside_tools=beside_tools)
+    assert row_of(model, GPT_CHAT).effort_beside_tools == beside_tools
+    assert row_of(model, GPT).effort_beside_tools == "any"
 
 
 def test_the_longest_prefix_wins_wherever_it_stands() -> None:

@@ -22,13 +22,14 @@ from geode.domain.content import (
 )
 from geode.domain.conversation import Conversation
 from geode.domain.errors import Misuse
-from geode.domain.models import CLAUDE, GPT, GPT_CHAT, RELAYED, THINKING_KINDS, ModelRow
+from geode.domain.models import THINKING_KINDS, ModelRow
 from geode.domain.negotiation import Negotiated, negotiate
 from geode.domain.request import EVERY_MEDIA, AdapterCallRequest, Capabilities, Limits
 from geode.domain.schema_profile import OPENAI
 from geode.domain.thinking import AdaptiveThinking, ThinkingBudget
 from geode.domain.turns import AssistantTurn, ToolResultsTurn, UserTurn
 from tests.unit.domain.builders import assistant, call, results, spec, user
+from tests.unit.domain.rows import CLAUDE, GPT, GPT_CHAT, RELAYED
 
 TOOLS = (spec("t1"), spec("t2"))
 

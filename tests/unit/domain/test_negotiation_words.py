@@ -11,7 +11,7 @@ from geode.domain.binding import bound
 from geode.domain.choice import Auto, Required, ToolChoice
 from geode.domain.content import Document, Image, Opaque, Owner, Text, ToolResult
 from geode.domain.conversation import Conversation
-from geode.domain.models import CLAUDE, GPT, GPT_CHAT, RELAYED, THINKING_KINDS, ModelRow
+from geode.domain.models import THINKING_KINDS, ModelRow
 from geode.domain.negotiation import Adjustment, negotiate
 from geode.domain.reply import ReplyItem
 from geode.domain.request import AdapterCallRequest, Capabilities
@@ -19,6 +19,7 @@ from geode.domain.sent_media import shown
 from geode.domain.thinking import AdaptiveThinking, Thinking, ThinkingBudget
 from geode.domain.turns import AssistantTurn, Hint, ToolResultsTurn, Turn, UserTurn
 from tests.unit.domain.builders import assistant, call, results, spec, user
+from tests.unit.domain.rows import CLAUDE, GPT, GPT_CHAT, RELAYED
 
 TOOLS = (spec("read"),)
 MESSAGES = Capabilities(temperature=False, thinking=THINKING_KINDS, models=CLAUDE)

@@ -6,12 +6,28 @@ import httpx2
 import pytest
 
 import geode
+from geode.adapters.http_json.endpoint import Endpoint
 from geode.domain.errors import Misuse
-from geode.domain.routing import SHIPPED, Provider, Route
+from geode.domain.provider import Provider
+from geode.domain.routing import Route, resolve
+from geode.domain.targets import BUILT_IN, Target
 from geode.entrypoints import providers
-from geode.entrypoints.providers import connect, find_connection, is_loopback
+from geode.entrypoints.capabilities import shipped_table
+from geode.entrypoints.providers import Connection, connect, find_connection, is_loopback
+from geode.entrypoints.registry import bootstrap_builtins
 
-OPENAI = SHIPPED["openai-payg"]
+OPENAI = BUILT_IN["openai-payg"]
+
+
+def endpoint(of: Provider | Target, model: str = "m") -> Endpoint:
+    """Where a model of it is asked, and with what."""
+    found = connection(of, model).endpoint
+    assert found is not None
+    return found
+
+
+def connection(of: Provider | Target, model: str = "m") -> Connection:
+    return find_connection(Route(of.target if isinstance(of, Provider) else of, model), bootstrap_builtins())
 
 
 @pytest.fixture(autouse=True)
@@ -26,38 +42,38 @@ def lab(base_url: str = "https://lab.example/v1", key: str | None = "env:LAB_KEY
 
 def test_a_key_comes_from_its_variable(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("LAB_KEY", "from-the-variable")
-    assert find_connection(Route(lab(), "m")).endpoint.api_key == "from-the-variable"
-    assert find_connection(Route(lab(key="given"), "m")).endpoint.api_key == "given"
+    assert endpoint(lab()).api_key == "from-the-variable"
+    assert endpoint(lab(key="given")).api_key == "given"
 
 
 def test_a_missing_key_is_misuse_unless_the_server_is_on_this_machine() -> None:
     with pytest.raises(Misuse, match="lab has no key: set LAB_KEY") as caught:
-        find_connection(Route(lab(), "m"))
+        connection(lab())
     assert caught.value.id == "no-key"
-    assert find_connection(Route(lab("http://127.0.0.1:8000/v1"), "m")).endpoint.api_key
-    assert find_connection(Route(lab(key=None), "m")).endpoint.api_key, "SDKs insist on some key"
+    assert endpoint(lab("http://127.0.0.1:8000/v1")).api_key
+    assert endpoint(lab(key=None)).api_key, "SDKs insist on some key"
 
 
 def test_an_empty_variable_is_no_key(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("LAB_KEY", "")
     with pytest.raises(Misuse):
-        find_connection(Route(lab(), "m"))
+        connection(lab())
 
 
 def test_a_variable_moves_a_provider_that_ships_and_no_other(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("OPENAI_API_KEY", "key")
-    assert find_connection(Route(OPENAI, "gpt-5.2")).endpoint.base_url == "https://api.openai.com/v1"
+    assert endpoint(OPENAI).base_url == "https://api.openai.com/v1"
     monkeypatch.setenv("OPENAI_BASE_URL", "http://127.0.0.1:1/v1")
-    moved = find_connection(Route(OPENAI, "gpt-5.2")).endpoint
+    moved = endpoint(OPENAI)
     assert (moved.base_url, moved.source) == ("http://127.0.0.1:1/v1", "OPENAI_BASE_URL")
     own = Provider("openai-payg", wire="responses", base_url="https://proxy.example/v1", key="mine")
-    assert find_connection(Route(own, "gpt-5.2")).endpoint.base_url == "https://proxy.example/v1"
+    assert endpoint(own).base_url == "https://proxy.example/v1"
 
 
 def test_a_missing_sdk_names_the_extra(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(providers, "find_spec", lambda name: None)
     with pytest.raises(Misuse, match=r'lab needs the package openai: pip install "geode\[openai\]"') as caught:
-        find_connection(Route(lab(key="k"), "m"))
+        connection(lab(key="k"))
     assert caught.value.id == "missing-extra"
 
 
@@ -65,14 +81,14 @@ def test_a_missing_sdk_names_the_extra(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_whatever_else_the_extra_installs_must_be_there_too(missing: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(providers, "find_spec", lambda name: None if name == missing else object())
     with pytest.raises(Misuse, match=rf'lab needs the package {missing}: pip install "geode\[openai\]"'):
-        find_connection(Route(lab(key="k"), "m"))
+        connection(lab(key="k"))
 
 
 @pytest.mark.parametrize("key", ["sk-one\n", "sk one", "\tsk", "sk-schlüssel", " "])
 def test_a_key_that_cannot_be_sent_is_misuse_that_does_not_show_it(key: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("LAB_KEY", key)
     with pytest.raises(Misuse, match="lab: the key in LAB_KEY has white space") as caught:
-        find_connection(Route(lab(), "m"))
+        connection(lab())
     assert caught.value.id == "key-form"
     assert not key.strip() or key.strip() not in str(caught.value)
 
@@ -81,7 +97,7 @@ def test_a_broken_address_in_a_variable_names_the_variable(monkeypatch: pytest.M
     monkeypatch.setenv("OPENAI_API_KEY", "key")
     monkeypatch.setenv("OPENAI_BASE_URL", "localhost:8000")
     with pytest.raises(Misuse, match=r"got 'localhost:8000' \(it comes from OPENAI_BASE_URL\)"):
-        find_connection(Route(OPENAI, "gpt-5.2"))
+        connection(OPENAI)
 
 
 @pytest.mark.parametrize(
@@ -106,16 +122,14 @@ def test_what_is_on_this_machine(url: str, here: bool) -> None:
 async def test_each_wire_has_its_adapter(wire: Any) -> None:
     provider = Provider("lab", wire=wire, base_url="http://127.0.0.1:1/v1", key="secret-key")
     async with httpx2.AsyncClient() as http:
-        adapter = await connect(find_connection(Route(provider, "m")), http)
+        adapter = await connect(connection(provider), http)
     assert adapter.name == "lab"
     assert adapter.capabilities.supports_tools
     assert "secret-key" not in repr(adapter)
 
 
 def test_a_provider_of_your_own_wins_by_its_name() -> None:
-    from geode.domain.routing import resolve
-
-    route = resolve("lab/some/model", [lab()]).unwrap()
-    assert (route.provider.name, route.model) == ("lab", "some/model")
+    route = resolve("lab/some/model", shipped_table(), [lab().target]).unwrap()
+    assert (route.target.name, route.model) == ("lab", "some/model")
     with pytest.raises(Misuse, match="no provider serves"):
         geode.session(model="lab/", providers=[lab()])

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from geode.domain.errors import Misuse
-from geode.domain.routing import Provider
+from geode.domain.provider import Provider
 from geode.entrypoints.settings import checked
 from geode.testing import ScriptedModel, says
 

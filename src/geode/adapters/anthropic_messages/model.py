@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
 from geode.adapters.anthropic_messages.wire import MessagesWire
@@ -10,7 +11,7 @@ from geode.adapters.http_json.endpoint import Endpoint
 from geode.adapters.http_json.exchange import HTTP_ERRORS, Exchange
 from geode.adapters.http_json.model import HttpModel
 from geode.adapters.http_json.refusals import watch
-from geode.domain.models import CLAUDE, THINKING_KINDS
+from geode.domain.models import THINKING_KINDS, ModelRow
 from geode.domain.request import Capabilities
 from geode.domain.schema_profile import ANTHROPIC
 
@@ -19,17 +20,17 @@ if TYPE_CHECKING:
 
 # The version of the API that this wire is written for.
 API_VERSION: Final = "2026-10-21"
-CAPABILITIES = Capabilities(
+CAPABILITIES: Final = Capabilities(
     # That version takes no sampling parameter (wire facts A5).
     temperature=False,
     thinking=THINKING_KINDS,
-    models=CLAUDE,
     schemas=ANTHROPIC,
 )
 
 
-def messages_model(name: str, endpoint: Endpoint, http: httpx2.AsyncClient) -> HttpModel:
-    """The adapter `name`, which speaks to `endpoint` over `http`, which stays its caller's.
+def messages_model(name: str, endpoint: Endpoint, http: httpx2.AsyncClient, *, rows: tuple[ModelRow, ...] = ()) -> HttpModel:
+    """The adapter `name`, which speaks to `endpoint` over `http`, which stays its caller's. `rows` are what is known of
+    its models.
 
     Imports the SDK, which takes seconds. Everything is passed explicitly, so that the SDK takes no
     key, address, profile or header from the environment; retries are geode's.
@@ -54,4 +55,4 @@ def messages_model(name: str, endpoint: Endpoint, http: httpx2.AsyncClient) -> H
         default_headers=own_headers(headers, "ANTHROPIC_CUSTOM_HEADERS", anthropic.omit),
     )
     exchange = Exchange(client, "/v1/messages", endpoint, (anthropic.APIError, *HTTP_ERRORS))
-    return HttpModel(name, CAPABILITIES, MessagesWire(), exchange)
+    return HttpModel(name, replace(CAPABILITIES, models=rows), MessagesWire(), exchange)

@@ -77,6 +77,7 @@ class MessagesWire:
     """See `geode.adapters.http_json.wire.Wire`."""
 
     heartbeats = frozenset({"ping"})
+    streams_only = False
 
     def encode(self, request: AdapterCallRequest, owner: Owner) -> bytes:
         """The body of the request, the history from kept segments."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
 from geode.adapters.chat_completions.dialects import DIALECTS
@@ -12,33 +13,52 @@ from geode.adapters.http_json.exchange import Exchange
 from geode.adapters.http_json.model import HttpModel
 from geode.adapters.http_json.openai_client import openai_client
 from geode.domain.content import MediaKind
-from geode.domain.models import GPT_CHAT, RELAYED
+from geode.domain.models import ModelRow
 from geode.domain.pictures import GLM_PICTURES, OPENAI_PICTURES
 from geode.domain.request import Capabilities
-from geode.domain.routing import DialectName
+from geode.domain.targets import DialectName, Quirks
 
 if TYPE_CHECKING:
     import httpx2
 
+NO_QUIRKS: Final = Quirks()
 # A plain text goes out as text.
 _IMAGES: Final[frozenset[MediaKind]] = frozenset({"image", "image_url", "text"})
 # Recorded traffic has a PDF as data; a relay takes an address in its place (wire facts C3, C5).
 _PDFS: Final[frozenset[MediaKind]] = frozenset({*_IMAGES, "pdf"})
 _DOCUMENTS: Final[frozenset[MediaKind]] = frozenset({*_PDFS, "document_url"})
 CAPABILITIES: Final[Mapping[DialectName, Capabilities]] = {
-    "openai": Capabilities(
-        images="after_results", media=_PDFS, models=GPT_CHAT, schemas=DIALECTS["openai"].schemas, pictures=OPENAI_PICTURES
-    ),
-    "openrouter": Capabilities(
-        images="after_results", media=_DOCUMENTS, models=RELAYED, schemas=DIALECTS["openrouter"].schemas
-    ),
+    "openai": Capabilities(images="after_results", media=_PDFS, schemas=DIALECTS["openai"].schemas, pictures=OPENAI_PICTURES),
+    "openrouter": Capabilities(images="after_results", media=_DOCUMENTS, schemas=DIALECTS["openrouter"].schemas),
     "glm": Capabilities(images="after_results", media=_IMAGES, schemas=DIALECTS["glm"].schemas, pictures=GLM_PICTURES),
     "generic": Capabilities(images="after_results", media=_PDFS, schemas=DIALECTS["generic"].schemas),
 }
 
 
-def chat_model(name: str, endpoint: Endpoint, http: httpx2.AsyncClient, *, dialect: DialectName = "generic") -> HttpModel:
-    """The adapter `name`, which speaks `dialect` to `endpoint` over `http`, which stays its caller's. Imports the SDK."""
+def chat_model(
+    name: str,
+    endpoint: Endpoint,
+    http: httpx2.AsyncClient,
+    *,
+    rows: tuple[ModelRow, ...] = (),
+    dialect: DialectName = "generic",
+    quirks: Quirks = NO_QUIRKS,
+) -> HttpModel:
+    """The adapter `name`, which speaks `dialect` to `endpoint` over `http`, which stays its caller's. Imports the SDK.
+
+    `rows` are what is known of its models, `quirks` what the server does otherwise than its dialect.
+    """
     client, errors = openai_client(endpoint, http)
     exchange = Exchange(client, "/chat/completions", endpoint, errors)
-    return HttpModel(name, CAPABILITIES[dialect], ChatWire(DIALECTS[dialect]), exchange)
+    able = replace(with_quirks(CAPABILITIES[dialect], quirks), models=rows)
+    return HttpModel(name, able, ChatWire(DIALECTS[dialect].with_quirks(quirks)), exchange)
+
+
+def with_quirks(able: Capabilities, quirks: Quirks) -> Capabilities:
+    """What a server takes that does some things otherwise than its dialect."""
+    return replace(
+        able,
+        supports_tools=able.supports_tools if quirks.tools is None else quirks.tools,
+        choices=quirks.choice or able.choices,
+        images=quirks.images or able.images,
+    )

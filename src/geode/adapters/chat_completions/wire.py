@@ -28,6 +28,7 @@ from geode.domain.reply import AdapterCallResult, ReplyItem, Stop, Usage
 from geode.domain.request import AdapterCallRequest
 from geode.domain.schema_profile import SchemaProfile
 from geode.domain.sent_tools import sent_schema
+from geode.domain.targets import ContentBesideCalls
 from geode.domain.tools import ToolSpec
 from geode.domain.turns import AssistantTurn, ToolResultsTurn, Turn, UserTurn, visible
 from geode.domain.wire_names import sent_name
@@ -45,6 +46,7 @@ STOPS: Final[Mapping[str, Stop]] = {
 BROKEN: Final = frozenset({"error", "network_error"})
 # Fields of an assistant message that only their owner understands; they go back as they came.
 OPAQUE_FIELDS: Final = ("reasoning_details", "reasoning_content", "reasoning")
+_BESIDE_CALLS: Final[Mapping[ContentBesideCalls, bytes]] = {"null": b"null", "empty": b'""', "absent": b""}
 # The kind of an opaque item that is a part of the content, before the type of the part.
 PART: Final = "part:"
 
@@ -55,11 +57,14 @@ class ChatWire:
 
     dialect: Dialect
     heartbeats: frozenset[str] = frozenset()
+    streams_only: bool = False
 
     def encode(self, request: AdapterCallRequest, owner: Owner) -> bytes:
         """The body of the request, the history from kept segments."""
         system = [{"role": "system", "content": request.system}] if request.system.strip() else []
-        history = segments(request.conversation, owner, f"chat:{self.dialect.name}", encode_turn)
+        history = segments(
+            request.conversation, owner, f"chat:{self.dialect}", lambda turn, place: encode_turn(turn, place, self.dialect)
+        )
         defined = with_called_tools(request) if self.dialect.calls_need_tools else request
         return joined(_head(defined, self.dialect), "messages", [listed(system), *history])
 
@@ -129,17 +134,21 @@ def choice(value: ToolChoice) -> str | dict[str, Any]:
             return {"type": "function", "function": {"name": sent_name(name)}}
 
 
-def encode_turn(turn: Turn, place: Place) -> bytes:
+def encode_turn(turn: Turn, place: Place, dialect: Dialect) -> bytes:
     """The messages of a turn, joined by commas; nothing for a turn that says nothing."""
     match turn:
         case UserTurn():
             return listed(_user(map(_part, visible(turn.items, turn.hints))))
         case AssistantTurn():
-            return _assistant(turn, place)
+            return _assistant(turn, place, dialect.content_beside_calls)
         case ToolResultsTurn():
             answered = list(zip(map(_with_texts, turn.results), place.ids(), strict=True))
+            if dialect.images_in_results:
+                return listed(
+                    [*(_with_media(result, id) for result, id in answered), *_user(map(_part, visible((), turn.hints)))]
+                )
             tools = [_tool(result, id) for result, id in answered]
-            # This wire's tool messages hold text alone: the media follow all of them, labelled.
+            # Most servers' tool messages hold text alone: the media follow all of them, labelled.
             media = [part for result, id in answered if result.media for part in _labelled(result, id)]
             return listed([*tools, *_user([*media, *map(_part, visible((), turn.hints))])])
 
@@ -185,16 +194,27 @@ def _tool(result: ToolResult, id: str) -> dict[str, Any]:
     return {"role": "tool", "tool_call_id": id, "content": with_stub(text, count) if count else text}
 
 
-def _assistant(turn: AssistantTurn, place: Place) -> bytes:
-    """One message; `content` is null beside calls alone. Opaque fields go to their owner alone."""
+def _with_media(result: ToolResult, id: str) -> dict[str, Any]:
+    """The result of one call with its media in it, for servers that take that."""
+    if not result.media:
+        return _tool(result, id)
+    flag = result.flagged_text.removesuffix(result.text)
+    parts = [*([Text(flag)] if flag else []), *visible(result.content)]
+    return {"role": "tool", "tool_call_id": id, "content": [_part(part) for part in parts]}
+
+
+def _assistant(turn: AssistantTurn, place: Place, beside_calls: ContentBesideCalls) -> bytes:
+    """One message; its text beside calls alone is what the server wants there. Opaque fields go to their owner alone."""
     own = [item for item in turn.items if isinstance(item, Opaque) and item.owner == place.owner]
     fields = [(item.kind, item.json_text.encode()) for item in own if not item.kind.startswith(PART)]
     content, calls = _content(turn, place.owner), list(zip(turn.calls, place.ids(), strict=True))
     if content is None and not calls and not fields:
         return b""
     if content is None:
-        content = b"null" if calls else b'""'
-    pairs = [("role", b'"assistant"'), ("content", dump_bytes(content) if isinstance(content, str) else content)]
+        content = _BESIDE_CALLS[beside_calls] if calls else b'""'
+    pairs = [("role", b'"assistant"')]
+    if content:
+        pairs.append(("content", dump_bytes(content) if isinstance(content, str) else content))
     if calls:
         pairs.append(("tool_calls", b"[%b]" % listed(_call(call.name, sent_text(call), id) for call, id in calls)))
     return b"{%b}" % b",".join(b'"%b":%b' % (name.encode(), value) for name, value in [*pairs, *fields])

@@ -33,8 +33,8 @@ class HttpModel:
     async def acomplete(self, request: AdapterCallRequest, emit: Emit) -> Result[AdapterCallResult, CallFailure]:
         owner = Owner(self.name, request.model)
         encoded = self.wire.encode(request, owner)
-        emit = _under_own_names(emit, names_back(request.tools))
-        if request.streamed:
+        emit = _under_own_names(emit, names_back(request.tools)) if request.streamed else _unheard
+        if request.streamed or self.wire.streams_only:
             answer = await self._streamed(encoded, owner, request.limits.idle_timeout_seconds, emit)
         else:
             # A server that does not stream is silent until the reply is whole.
@@ -65,6 +65,10 @@ class HttpModel:
 
     def _discreet(self, failure: CallFailure) -> CallFailure:
         return replace(failure, message=self.exchange.endpoint.discreet(failure.message))
+
+
+async def _unheard(_: Delta) -> None:
+    """Nobody wants the deltas of a server that streams all the same."""
 
 
 def _under_own_names(emit: Emit, own: Mapping[str, str]) -> Emit:

@@ -50,10 +50,14 @@ class Accumulator(Protocol):
 
 
 class Wire(Protocol):
-    """A protocol as pure functions. `heartbeats` are types of events that say nothing."""
+    """A protocol as pure functions. `heartbeats` are types of events that say nothing; `streams_only` is a server that
+    answers in no other way."""
 
     @property
     def heartbeats(self) -> frozenset[str]: ...
+
+    @property
+    def streams_only(self) -> bool: ...
 
     def encode(self, request: AdapterCallRequest, owner: Owner) -> bytes: ...
 

@@ -2,25 +2,41 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from dataclasses import replace
+from typing import TYPE_CHECKING, Final
 
 from geode.adapters.http_json.endpoint import Endpoint
 from geode.adapters.http_json.exchange import Exchange
 from geode.adapters.http_json.model import HttpModel
 from geode.adapters.http_json.openai_client import openai_client
 from geode.adapters.openai_responses.wire import ResponsesWire
-from geode.domain.models import GPT
+from geode.domain.models import ModelRow
 from geode.domain.pictures import OPENAI_PICTURES
 from geode.domain.request import Capabilities
 from geode.domain.schema_profile import OPENAI
+from geode.domain.targets import DialectName
 
 if TYPE_CHECKING:
     import httpx2
 
-CAPABILITIES = Capabilities(models=GPT, schemas=OPENAI, pictures=OPENAI_PICTURES)
+CAPABILITIES: Final = Capabilities(schemas=OPENAI, pictures=OPENAI_PICTURES)
+# The ChatGPT backend refuses a temperature and a bound of the output (wire facts F).
+CODEX_CAPABILITIES: Final = replace(CAPABILITIES, temperature=False, output_limit=False)
 
 
-def responses_model(name: str, endpoint: Endpoint, http: httpx2.AsyncClient) -> HttpModel:
-    """The adapter `name`, which speaks to `endpoint` over `http`, which stays its caller's. Imports the SDK."""
+def responses_model(
+    name: str,
+    endpoint: Endpoint,
+    http: httpx2.AsyncClient,
+    *,
+    rows: tuple[ModelRow, ...] = (),
+    dialect: DialectName = "openai",
+) -> HttpModel:
+    """The adapter `name`, which speaks to `endpoint` over `http`, which stays its caller's. Imports the SDK.
+
+    `rows` are what is known of its models.
+    """
     client, errors = openai_client(endpoint, http)
-    return HttpModel(name, CAPABILITIES, ResponsesWire(), Exchange(client, "/responses", endpoint, errors))
+    codex = dialect == "codex"
+    able = replace(CODEX_CAPABILITIES if codex else CAPABILITIES, models=rows)
+    return HttpModel(name, able, ResponsesWire(codex), Exchange(client, "/responses", endpoint, errors))

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
 from typing import Any, Final, cast
 
 from returns.result import Failure, Result, Success
@@ -47,16 +48,26 @@ _OF_CLIENT: Final = frozenset(
 _ID: Final = re.compile(r"[A-Za-z0-9_-]+")
 MIN_OUTPUT_TOKENS: Final = 16
 _REASONING: Final = "reasoning"
+_NO_INSTRUCTIONS: Final = "Answer the user."
 
 
+@dataclass(frozen=True, slots=True)
 class ResponsesWire:
-    """See `geode.adapters.http_json.wire.Wire`."""
+    """See `geode.adapters.http_json.wire.Wire`. `codex` is the ChatGPT backend: it answers in streams alone, wants
+    instructions, and takes neither a bound of the output nor ids of reasoning (wire facts A5, F)."""
 
-    heartbeats = frozenset({"keepalive", "ping"})
+    codex: bool = False
+    heartbeats: frozenset[str] = frozenset({"keepalive", "ping"})
+
+    @property
+    def streams_only(self) -> bool:
+        return self.codex
 
     def encode(self, request: AdapterCallRequest, owner: Owner) -> bytes:
         """The body of the request, the history from kept segments."""
-        return joined(_head(request), "input", segments(request.conversation, owner, "responses", encode_turn))
+        return joined(
+            _head(request, codex=self.codex), "input", segments(request.conversation, owner, "responses", encode_turn)
+        )
 
     def decode(self, body: Body, owner: Owner) -> Result[AdapterCallResult, CallFailure]:
         """The neutral reply in a response object; a failure for anything else, a failed response included."""
@@ -66,7 +77,7 @@ class ResponsesWire:
             return Failure(CallFailure(200, "response", f"the reply has no {missing}", request_id=body.request_id))
         if status == "failed":
             return Failure(error_in_body(body.json, body.request_id))
-        items = tuple(item for entry in objects(output) for item in _items(entry, owner))
+        items = tuple(item for entry in objects(output) for item in _items(entry, owner, with_ids=not self.codex))
         refusal = _refusal(objects(output))
         stop, word = _stop(body.json, status, called=any(isinstance(item, ToolUseBlock) for item in items))
         return Success(
@@ -88,23 +99,23 @@ class ResponsesWire:
 # ---- out ---------------------------------------------------------------------------------------
 
 
-def _head(request: AdapterCallRequest) -> Iterator[tuple[str, bytes]]:
+def _head(request: AdapterCallRequest, *, codex: bool) -> Iterator[tuple[str, bytes]]:
     yield "model", dump_bytes(request.model)
     yield "store", b"false"
     yield "include", b'["reasoning.encrypted_content"]'
-    if request.system.strip():
-        yield "instructions", dump_bytes(request.system)
+    if request.system.strip() or codex:
+        yield "instructions", dump_bytes(request.system if request.system.strip() else _NO_INSTRUCTIONS)
     if request.tools:
         yield "tools", tool_list(request.tools, "responses", definition)
         yield "tool_choice", dump_bytes(choice(request.tool_choice))
         yield "parallel_tool_calls", b"true"
-    if request.limits.max_output_tokens is not None:
+    if request.limits.max_output_tokens is not None and not codex:
         yield "max_output_tokens", dump_bytes(max(MIN_OUTPUT_TOKENS, request.limits.max_output_tokens))
     if request.effort is not None:
         yield "reasoning", dump_bytes({"effort": request.effort})
     if request.temperature is not None:
         yield "temperature", dump_bytes(request.temperature)
-    if request.streamed:
+    if request.streamed or codex:
         yield "stream", b"true"
 
 
@@ -206,7 +217,7 @@ def _output(result: ToolResult, id: str) -> dict[str, Any]:
 # ---- in ----------------------------------------------------------------------------------------
 
 
-def _items(entry: Mapping[str, Any], owner: Owner) -> Iterator[ReplyItem]:
+def _items(entry: Mapping[str, Any], owner: Owner, *, with_ids: bool) -> Iterator[ReplyItem]:
     """The neutral items of one output item. The pairing key is `call_id`, never the item's own id."""
     match kind := string(entry.get("type")):
         case "message":
@@ -217,7 +228,7 @@ def _items(entry: Mapping[str, Any], owner: Owner) -> Iterator[ReplyItem]:
             yield tool_use(string(entry.get("call_id")), string(entry.get("name")), entry.get("arguments"))
         case "reasoning":
             if entry.get("encrypted_content"):
-                yield Opaque(owner, _REASONING, exact_json(_replayable(entry)))
+                yield Opaque(owner, _REASONING, exact_json(_replayable(entry, with_id=with_ids)))
         case _ if kind not in _OF_CLIENT and _may_go_back(entry):
             yield Opaque(owner, kind, exact_json(entry))
         case _:
@@ -232,12 +243,12 @@ def _may_go_back(entry: Mapping[str, Any]) -> bool:
     return not ours and (entry.get("id") is None or bool(_ID.fullmatch(string(entry.get("id")))))
 
 
-def _replayable(reasoning: Mapping[str, Any]) -> dict[str, Any]:
+def _replayable(reasoning: Mapping[str, Any], *, with_id: bool) -> dict[str, Any]:
     """What the server takes back of a reasoning item when it stored nothing: id, summary, encrypted content."""
     summary, id = reasoning.get("summary"), string(reasoning.get("id"))
     return {
         "type": "reasoning",
-        **({"id": id} if _ID.fullmatch(id) else {}),
+        **({"id": id} if with_id and _ID.fullmatch(id) else {}),
         "summary": summary if isinstance(summary, list) else [],
         "encrypted_content": reasoning.get("encrypted_content"),
     }

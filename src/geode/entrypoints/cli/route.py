@@ -9,11 +9,14 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from geode.domain.errors import Misuse
-from geode.domain.routing import Provider, WireName, resolve
+from geode.domain.provider import Provider
+from geode.domain.routing import resolve
+from geode.domain.targets import Target, WireName
 from geode.entrypoints.providers import SDK_OF
+from geode.entrypoints.registry import bootstrap_builtins
 
 
-def route(arguments: Namespace) -> tuple[str | None, tuple[Provider, ...]]:
+def route(arguments: Namespace) -> tuple[str | None, tuple[Target, ...]]:
     """The model (None: whatever the session takes without one) and the providers that its id needs.
 
     `--base-url` alone moves the model's own provider, its key included; with `--wire` the address is a
@@ -33,26 +36,25 @@ def route(arguments: Namespace) -> tuple[str | None, tuple[Provider, ...]]:
         return _moved(model, base_url)
     key = f"env:{arguments.key_from}" if arguments.key_from else None
     own = Provider(f"{wire}-server", wire, base_url, key, origin="--base-url")
-    return f"{own.name}/{model}", (own,)
+    return f"{own.name}/{model}", (own.target,)
 
 
-def load_sdk(model: str | None, providers: Sequence[Provider]) -> None:
+def load_sdk(model: str | None, providers: Sequence[Target]) -> None:
     """Import the SDK that the model needs, here and now.
 
     A session imports it in a thread, and that takes seconds in which Ctrl-C would have to wait.
     """
-    found = resolve(model or "", providers).value_or(None)
-    if found is not None:
-        importlib.import_module(SDK_OF[found.provider.wire])
+    found = resolve(model or "", bootstrap_builtins().table, providers).value_or(None)
+    if found is not None and found.target.transport is not None:
+        importlib.import_module(SDK_OF[found.target.transport.wire])
 
 
-def _moved(model: str, base_url: str) -> tuple[str, tuple[Provider, ...]]:
-    found = resolve(model)
-    problem = found.swap().value_or(None)
-    if problem is not None:
-        raise Misuse("unknown-model", problem)
-    route = found.unwrap()
-    moved = replace(route.provider, base_url=base_url, origin="--base-url")
+def _moved(model: str, base_url: str) -> tuple[str, tuple[Target, ...]]:
+    route = bootstrap_builtins().route(model)
+    target = route.target
+    if target.transport is None:
+        raise Misuse("option-alone", f"--base-url moves nothing for {target.name}, which has an address of its own")
+    moved = replace(target, transport=replace(target.transport, base_url=base_url, origin="--base-url", moved_by=""))
     return f"{moved.name}/{route.model}", (moved,)
 
 

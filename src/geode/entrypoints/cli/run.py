@@ -18,7 +18,7 @@ from geode.domain.errors import Misuse
 from geode.domain.loop.outcome import Outcome, Suspended
 from geode.domain.loop.state import State
 from geode.domain.policy import Policy
-from geode.domain.routing import Provider
+from geode.domain.targets import Target
 from geode.entrypoints.cli.approval import approver_for
 from geode.entrypoints.cli.arguments import DEFAULT_JOURNAL
 from geode.entrypoints.cli.exit_codes import exit_code
@@ -157,7 +157,7 @@ def _prompt(given: str) -> str:
     return text
 
 
-def _settings(arguments: Namespace, providers: Sequence[Provider], until_the_end: contextlib.ExitStack) -> Settings:
+def _settings(arguments: Namespace, providers: Sequence[Target], until_the_end: contextlib.ExitStack) -> Settings:
     tools = load_tools(arguments.tools)
     settings = Settings(tools=tools, providers=providers, system=arguments.system)
     attended = sys.stderr.isatty() and not arguments.jsonl

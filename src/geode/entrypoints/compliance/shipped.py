@@ -17,8 +17,6 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any, ClassVar
 
-from geode.adapters.anthropic_messages import model as anthropic_messages
-from geode.adapters.chat_completions import model as chat_completions
 from geode.adapters.clock_manual import ManualClock
 from geode.adapters.clock_system import SystemClock
 from geode.adapters.conversations_file import FileConversations
@@ -27,7 +25,6 @@ from geode.adapters.conversations_sqlite import SqliteConversations
 from geode.adapters.images_pillow import PillowImages
 from geode.adapters.journal_file import FileJournal
 from geode.adapters.journal_memory import MemoryJournal
-from geode.adapters.openai_responses import model as openai_responses
 from geode.adapters.results_file import FileResults
 from geode.adapters.results_memory import MemoryResults
 from geode.adapters.results_objects import ObjectResults
@@ -37,9 +34,10 @@ from geode.adapters.tokens_tiktoken import TiktokenCounter
 from geode.domain.approval import Approve, Deny, Later
 from geode.domain.content import ToolUseBlock
 from geode.domain.request import Capabilities
-from geode.domain.routing import DialectName
 from geode.domain.script import Step
+from geode.domain.targets import DialectName
 from geode.entrypoints.approvers import ApproveAll, ApproveNamed, AskAboutOthers, AskEach, InTurn
+from geode.entrypoints.capabilities import capabilities_of
 from geode.entrypoints.compliance.approval import ApproverHarness
 from geode.entrypoints.compliance.clock import ClockHarness
 from geode.entrypoints.compliance.conversations import ConversationStoreHarness
@@ -65,14 +63,14 @@ class ShippedHarness(WireHarness):
 
 class MessagesHarness(ShippedHarness):
     wire, spoken, model = "messages", "anthropic", "claude-opus-5"
-    capabilities = anthropic_messages.CAPABILITIES
+    capabilities = capabilities_of("messages")
     auto_only = ("claude-opus-5-5", "claude-fable-5-1", "claude-mythos-5-1")
     calls_need_tools = True
 
 
 class ResponsesHarness(ShippedHarness):
     wire, spoken, model = "responses", "openai", "gpt-4.1"
-    capabilities = openai_responses.CAPABILITIES
+    capabilities = capabilities_of("responses", "openai")
     reasoner = "gpt-5.2"
     parallel = True
 
@@ -83,24 +81,24 @@ class ChatHarness(ShippedHarness):
     wire, model = "chat", "local-model"
     spoken: ClassVar[Dialect] = "generic"
     dialect: ClassVar[DialectName] = "generic"
-    capabilities = chat_completions.CAPABILITIES["generic"]
+    capabilities = capabilities_of("chat", "generic")
 
 
 class ChatOpenaiHarness(ChatHarness):
     spoken, dialect, model = "openai", "openai", "gpt-4.1"
-    capabilities = chat_completions.CAPABILITIES["openai"]
+    capabilities = capabilities_of("chat", "openai")
     reasoner = "gpt-5.2"
 
 
 class ChatOpenrouterHarness(ChatHarness):
     spoken, dialect, model = "openrouter", "openrouter", "mistralai/mistral-large"
-    capabilities = chat_completions.CAPABILITIES["openrouter"]
+    capabilities = capabilities_of("chat", "openrouter")
     calls_need_tools = True
 
 
 class ChatGlmHarness(ChatHarness):
     spoken, dialect, model = "glm", "glm", "glm-5.2"
-    capabilities = chat_completions.CAPABILITIES["glm"]
+    capabilities = capabilities_of("chat", "glm")
 
 
 class _Model(ScriptedModel):

@@ -12,8 +12,10 @@ from geode.adapters.http_json.clients import new_http_client
 from geode.adapters.http_json.endpoint import Endpoint
 from geode.domain.content import Opaque, Owner
 from geode.domain.json_value import dump_json
-from geode.domain.routing import DialectName, Provider, Route
+from geode.domain.provider import Provider
+from geode.domain.routing import Route
 from geode.domain.script import ReplyStop, Step
+from geode.domain.targets import DialectName
 from geode.entrypoints.compliance.emulated import serve
 from geode.entrypoints.compliance.harness import Row, SendingHarness
 from geode.entrypoints.compliance.playing import Playing
@@ -60,8 +62,9 @@ class WireHarness(SendingHarness):
         self, base_url: str, http: httpx2.AsyncClient, model: str | None = None, *, key: str = KEY
     ) -> ModelAdapter:
         """The adapter as geode builds it, with an address and a key that nobody has judged."""
-        route = Route(Provider(NAME, self.wire, "http://lab.test", None, self.dialect), model or self.model)
-        return await connect(Connection(route, Endpoint(self.base_url(base_url), f'Provider("{NAME}")', key)), http)
+        route = Route(Provider(NAME, self.wire, "http://lab.test", None, self.dialect).target, model or self.model)
+        endpoint = Endpoint(self.base_url(base_url), f'Provider("{NAME}")', key)
+        return await connect(Connection(route, self.capabilities.models, endpoint), http)
 
     @asynccontextmanager
     async def connected(self, base_url: str) -> AsyncIterator[ModelAdapter]:

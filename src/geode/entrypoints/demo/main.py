@@ -18,8 +18,9 @@ from typing import Final
 from geode.domain.approval import Approve, Decision, Question
 from geode.domain.errors import Misuse
 from geode.domain.loop.outcome import Answered, Failed
-from geode.domain.routing import Provider, WireName
+from geode.domain.provider import Provider
 from geode.domain.script import Script
+from geode.domain.targets import WireName
 from geode.entrypoints import emulator
 from geode.entrypoints.demo.again import Again
 from geode.entrypoints.demo.folder import Folder, folder_to_show

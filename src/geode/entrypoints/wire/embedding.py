@@ -9,7 +9,7 @@ from geode.domain.conversation import Conversation
 from geode.domain.errors import Misuse
 from geode.domain.json_value import clean_json
 from geode.domain.naming import closest
-from geode.domain.routing import WireName
+from geode.domain.targets import WireName
 from geode.entrypoints.wire.wires import PLACES, READERS
 
 

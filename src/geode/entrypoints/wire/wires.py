@@ -6,20 +6,17 @@ from collections.abc import Callable, Mapping
 from typing import Any, Final, TypeAlias
 
 from geode.adapters.anthropic_messages import history as messages
-from geode.adapters.anthropic_messages.model import CAPABILITIES as MESSAGES
 from geode.adapters.anthropic_messages.wire import MessagesWire
 from geode.adapters.chat_completions import history as chat
 from geode.adapters.chat_completions.dialects import DIALECTS
-from geode.adapters.chat_completions.model import CAPABILITIES as CHAT
 from geode.adapters.chat_completions.wire import ChatWire
 from geode.adapters.http_json.history import ReadRequest
 from geode.adapters.http_json.wire import Wire
 from geode.adapters.openai_responses import history as responses
-from geode.adapters.openai_responses.model import CAPABILITIES as RESPONSES
 from geode.adapters.openai_responses.wire import ResponsesWire
 from geode.domain.content import Owner
 from geode.domain.request import Capabilities
-from geode.domain.routing import SHIPPED, DialectName
+from geode.domain.targets import BUILT_IN, DialectName
 from geode.entrypoints.emulator.render import DEFAULT_DIALECT, Dialect, Protocol
 
 Reader: TypeAlias = Callable[[Mapping[str, Any], Owner], ReadRequest]
@@ -45,20 +42,22 @@ def wire_of(protocol: Protocol, dialect: Dialect) -> Wire:
         case "messages":
             return MessagesWire()
         case "responses":
-            return ResponsesWire()
+            return ResponsesWire(codex=dialect == "codex")
         case "chat":
             return ChatWire(DIALECTS[_chat(dialect)])
 
 
 def capabilities_of(protocol: Protocol, dialect: Dialect) -> Capabilities:
     """What the adapter for this wire and dialect can carry."""
+    from geode.entrypoints import capabilities  # only to transcode are the rows of models read
+
     match protocol:
         case "messages":
-            return MESSAGES
+            return capabilities.capabilities_of("messages")
         case "responses":
-            return RESPONSES
+            return capabilities.capabilities_of("responses", "codex" if dialect == "codex" else "openai")
         case "chat":
-            return CHAT[_chat(dialect)]
+            return capabilities.capabilities_of("chat", _chat(dialect))
 
 
 def _chat(dialect: Dialect) -> DialectName:
@@ -66,9 +65,12 @@ def _chat(dialect: Dialect) -> DialectName:
 
 
 def provider_name(protocol: Protocol, dialect: Dialect) -> str:
-    """Who owns opaque items of this wire and dialect: geode's own provider that speaks it, or a name that nobody has."""
-    for provider in SHIPPED.values():
-        spoken = provider.dialect if provider.wire == "chat" else DEFAULT_DIALECT[provider.wire]
-        if (provider.wire, spoken) == (protocol, dialect):
-            return provider.name
+    """Who owns opaque items of this wire and dialect: geode's own adapter that speaks it, or a name that nobody has."""
+    for target in BUILT_IN.values():
+        transport = target.transport
+        if transport is None:
+            continue
+        spoken = DEFAULT_DIALECT[transport.wire] if transport.wire == "messages" else transport.dialect
+        if (transport.wire, spoken) == (protocol, dialect):
+            return target.name
     return f"{protocol}:{dialect}"

@@ -9,9 +9,9 @@ from typing import get_args
 
 import pytest
 
-from geode.domain.routing import WireName
 from geode.domain.script import Fails, Reply
 from geode.domain.script_json import STEP_WORDS, script_from_json
+from geode.domain.targets import WireName
 from geode.entrypoints.cli.arguments import DIALECTS, WIRES, parser
 from geode.entrypoints.cli.exit_codes import EXIT_CODES
 from geode.entrypoints.cli.main import main

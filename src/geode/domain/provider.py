@@ -1,0 +1,124 @@
+"""A server of one's own, as an embedder or `routing.toml` declares it."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from typing import Final, get_args
+
+from geode.domain.errors import Misuse
+from geode.domain.naming import closest
+from geode.domain.targets import (
+    BUILT_IN,
+    SPOKEN_IN,
+    CredentialRoute,
+    DialectName,
+    Identity,
+    Quirks,
+    Target,
+    Transport,
+    WireName,
+)
+
+_ADDRESS: Final = re.compile(
+    r"https?://([^\s/?#@]*@)?(\[[0-9a-f:.]+\]|[^\s/?#@:\[\]\\]+)(:\d{1,5})?(/[^\s?#\\]*)?", re.IGNORECASE
+)
+_KEY: Final = re.compile(r"[!-~]+")
+_FORMS: Final = 'key="env:VARIABLE", "file:PATH", "command:PROGRAM …", "oauth:PATH"'
+_PLACES: Final = ("env", "file", "command", "oauth")
+
+
+@dataclass(frozen=True, slots=True)
+class Provider:
+    """A server that speaks one of the three wires, reached with one credential.
+
+    Models are named `NAME/MODEL`. `base_url` is the address before the wire's own path (`/v1/messages`,
+    `/responses`, `/chat/completions`). `key` is where the key is found (`"env:VARIABLE"`, `"file:PATH"`,
+    `"command:PROGRAM …"`, `"oauth:PATH"`), the key itself, or None for a server that wants none. `dialect` tells
+    compatible servers apart, `quirks` what one does otherwise than its dialect. `origin` says in messages where
+    the address was taken from. What cannot work is Misuse, which never shows the key.
+    """
+
+    name: str
+    wire: WireName
+    base_url: str
+    key: str | None = field(default=None, repr=False)
+    dialect: DialectName = "generic"
+    quirks: Quirks = Quirks()
+    origin: str = field(default="", compare=False)
+
+    def __post_init__(self) -> None:
+        name: object = self.name
+        if not isinstance(name, str) or not re.fullmatch(r"[^\s/]+", name):
+            raise Misuse("provider", f"Provider: name must be one word without a slash, got {name!r}. Models are NAME/MODEL")
+        for problem in (
+            _word_problem("wire", self.wire, get_args(WireName)),
+            address_problem(self.base_url, self.origin),
+            _word_problem("dialect", self.dialect, get_args(DialectName)),
+            key_source_problem(self.key),
+        ):
+            self._refuse(problem)
+        self._refuse(_word_problem(f"{self.wire} dialect", self.dialect, SPOKEN_IN[self.wire]))
+        quirks: object = self.quirks
+        if not isinstance(quirks, Quirks):
+            self._refuse(f"quirks must be Quirks(…), got {type(quirks).__name__}")
+        if quirks != Quirks() and self.wire != "chat":
+            self._refuse("quirks are of compatible Chat servers; this wire has none")
+
+    def _refuse(self, problem: str) -> None:
+        if problem:
+            raise Misuse("provider", f'Provider("{self.name}"): {problem}')
+
+    @property
+    def target(self) -> Target:
+        """The same as three declarations. One with the name of an adapter that ships takes its place: the same
+        models come to it, by the same choice of a source."""
+        transport = Transport(self.wire, self.base_url, self.dialect, self.quirks, origin=self.origin)
+        shipped = BUILT_IN.get(self.name)
+        if shipped is not None:
+            return replace(shipped, credential=replace(shipped.credential, key=self.key), transport=transport)
+        return Target(self.name, Identity(self.name, self.name), CredentialRoute("own", self.key), transport)
+
+
+def key_problem(key: object) -> str:
+    """What keeps `key` from being sent, in words that do not show it; "" if nothing does."""
+    if not isinstance(key, str):
+        return f"must be text, got {type(key).__name__}"
+    if not key:
+        return "is empty"
+    return "" if _KEY.fullmatch(key) else "has white space, a line end or letters beyond ASCII in it, which no key has"
+
+
+def key_source_problem(key: object) -> str:
+    """What is wrong with the place of a key, or with a key given as it is; "" if nothing is."""
+    if key is None:
+        return ""
+    kind, colon, place = key.partition(":") if isinstance(key, str) else ("", "", "")
+    if colon and kind in _PLACES:
+        if kind == "env":
+            return "" if _KEY.fullmatch(place) and "=" not in place else 'key="env:VARIABLE" names no variable'
+        return "" if place.strip() else f'key="{kind}:…" names nothing'
+    problem = key_problem(key)
+    return f"key {problem}. Write {_FORMS}, the key itself, or None" if problem else ""
+
+
+def is_literal_key(key: str) -> bool:
+    """Whether it is the key itself, and not a place where it is found."""
+    return key.partition(":")[0] not in _PLACES or ":" not in key
+
+
+def _word_problem(what: str, word: object, known: Sequence[str]) -> str:
+    if isinstance(word, str) and word in known:
+        return ""
+    close = closest(word, known) if isinstance(word, str) else ()
+    hint = f"did you mean {close[0]}? " if close else ""
+    return f"{what} {word!r} is unknown; {hint}Accepted: {', '.join(known)}"
+
+
+def address_problem(base_url: object, origin: str = "") -> str:
+    """What is wrong with an address; "" if nothing is."""
+    if isinstance(base_url, str) and _ADDRESS.fullmatch(base_url):
+        return ""
+    source = f" (it comes from {origin})" if origin else ""
+    return f"base_url must be http://HOST:PORT/… or https://…, without ? and #, got {base_url!r}{source}"

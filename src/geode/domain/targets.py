@@ -1,0 +1,164 @@
+"""Who makes a model, who pays for it, and how it is reached: three declarations, and the adapters that geode ships of them.
+
+Spec section 8. Which of them serves a model is decided in `geode.domain.routing`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Final, Literal, TypeAlias
+
+WireName: TypeAlias = Literal["messages", "responses", "chat"]
+DialectName: TypeAlias = Literal["openai", "openrouter", "glm", "generic", "codex"]
+Billing: TypeAlias = Literal["api", "subscription", "credits", "unknown"]
+ContentBesideCalls: TypeAlias = Literal["null", "empty", "absent"]
+ImagePlace: TypeAlias = Literal["in_result", "after_results", "none"]
+OutputLimitName: TypeAlias = Literal["max_tokens", "max_completion_tokens"]
+
+# Which dialects each wire has.
+SPOKEN_IN: Final[Mapping[WireName, tuple[DialectName, ...]]] = {
+    "messages": ("generic",),
+    "responses": ("generic", "openai", "codex"),
+    "chat": ("generic", "openai", "openrouter", "glm"),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Quirks:
+    """What a compatible Chat server does otherwise than its dialect; None is as the dialect.
+
+    `tools`: takes tools at all. `choice`: the kinds of tool choice it takes, of auto, none, required and named.
+    `content_beside_calls`: what it wants as the text of a reply that only called: null, "" or no such field.
+    `images`: where it takes pictures in results. `stream_usage`: whether usage in a stream is asked for by an
+    option (false for servers that refuse the option). `output_limit`: the name of the bound of output tokens.
+    """
+
+    tools: bool | None = None
+    choice: frozenset[str] | None = None
+    content_beside_calls: ContentBesideCalls | None = None
+    images: ImagePlace | None = None
+    stream_usage: bool | None = None
+    output_limit: OutputLimitName | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Identity:
+    """Who makes or relays models: what a model id leads to."""
+
+    id: str
+    title: str
+
+
+@dataclass(frozen=True, slots=True)
+class CredentialRoute:
+    """Which account pays. `key` says where its secret is found: `env:VARIABLE`, `file:PATH`, `command:…`, `oauth:PATH`.
+
+    `source` is the word by which the operator chooses between the routes of one identity. `limits` is what its
+    provider is known to restrict, for people.
+    """
+
+    source: str
+    key: str | None = field(repr=False)
+    billing: Billing = "unknown"
+    limits: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Transport:
+    """A wire, its dialect, and the address before the wire's own path.
+
+    `moved_by` is the variable that moves the address. `headers` go with each request; no secret is in them.
+    `origin` says where the address was taken from, for messages.
+    """
+
+    wire: WireName
+    base_url: str
+    dialect: DialectName = "generic"
+    quirks: Quirks = Quirks()
+    moved_by: str = ""
+    headers: Mapping[str, str] = field(default_factory=dict[str, str])
+    origin: str = field(default="", compare=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Target:
+    """An adapter's declaration: `name` is the adapter's, and what its models may be addressed by: `NAME/MODEL`.
+
+    Without a `transport` it is an adapter from elsewhere, which knows by itself how its server is reached.
+    """
+
+    name: str
+    identity: Identity
+    credential: CredentialRoute
+    transport: Transport | None
+
+
+ANTHROPIC: Final = Identity("anthropic", "Anthropic")
+OPENAI: Final = Identity("openai", "OpenAI")
+OPENROUTER: Final = Identity("openrouter", "OpenRouter")
+GLM: Final = Identity("glm", "Z.ai GLM")
+
+_MESSAGES: Final = Transport("messages", "https://api.anthropic.com", moved_by="ANTHROPIC_BASE_URL")
+# An OAuth token needs this beta; without it the answer is 401 (wire facts F). It says nothing of who the client is.
+_MESSAGES_OAUTH: Final = Transport(
+    "messages",
+    "https://api.anthropic.com",
+    moved_by="ANTHROPIC_BASE_URL",
+    headers={"anthropic-beta": "oauth-2025-04-20"},
+)
+_RESPONSES: Final = Transport("responses", "https://api.openai.com/v1", "openai", moved_by="OPENAI_BASE_URL")
+_CODEX: Final = Transport(
+    "responses",
+    "https://chatgpt.com/backend-api/codex",
+    "codex",
+    moved_by="CODEX_BASE_URL",
+    headers={"originator": "geode", "User-Agent": "geode"},
+)
+_OPENROUTER: Final = Transport("chat", "https://openrouter.ai/api/v1", "openrouter", moved_by="OPENROUTER_BASE_URL")
+_GLM: Final = Transport("chat", "https://api.z.ai/api/paas/v4", "glm", moved_by="ZAI_BASE_URL")
+_GLM_CODING: Final = Transport("chat", "https://api.z.ai/api/coding/paas/v4", "glm", moved_by="ZAI_CODING_BASE_URL")
+
+_PAYG: Final = "payg"
+_OAUTH: Final = "oauth"
+# Addresses, keys and limits: spec section 8, wire facts F.
+_DECLARED: Final = (
+    Target("anthropic-payg", ANTHROPIC, CredentialRoute(_PAYG, "env:ANTHROPIC_API_KEY", "api"), _MESSAGES),
+    Target(
+        "anthropic-oauth",
+        ANTHROPIC,
+        CredentialRoute(
+            _OAUTH,
+            "env:ANTHROPIC_AUTH_TOKEN",
+            limits="Anthropic takes OAuth tokens of workloads; those of consumer subscriptions it refuses to other programs",
+        ),
+        _MESSAGES_OAUTH,
+    ),
+    Target("openai-payg", OPENAI, CredentialRoute(_PAYG, "env:OPENAI_API_KEY", "api"), _RESPONSES),
+    Target(
+        "codex-oauth",
+        OPENAI,
+        CredentialRoute(
+            _OAUTH,
+            "oauth:~/.geode/credentials/codex-oauth.json",
+            "subscription",
+            "no terms of OpenAI that allow or forbid it to other programs are known: the risk is the account's owner's",
+        ),
+        _CODEX,
+    ),
+    Target("openrouter-payg", OPENROUTER, CredentialRoute(_PAYG, "env:OPENROUTER_API_KEY", "credits"), _OPENROUTER),
+    Target("glm-payg", GLM, CredentialRoute(_PAYG, "env:ZAI_API_KEY", "api"), _GLM),
+    Target(
+        "glm-coding-plan",
+        GLM,
+        CredentialRoute(
+            "coding-plan",
+            "env:ZAI_CODING_API_KEY",
+            "subscription",
+            "Z.ai limits its coding plan to the tools that it lists, and may restrict accounts that use it from others",
+        ),
+        _GLM_CODING,
+    ),
+)
+BUILT_IN: Final[Mapping[str, Target]] = {target.name: target for target in _DECLARED}
+IDENTITIES: Final[Mapping[str, Identity]] = {target.identity.id: target.identity for target in _DECLARED}
