@@ -240,8 +240,8 @@ def test_streamed_text_is_on_stdout_and_the_rest_on_stderr(run: Callable[..., Ra
             ["Hi", "--model", "gpt-5", "--base-url", "http://h", "--key-from", "K"],
             "--key-from says nothing without --wire WIRE",
         ),
-        (["Hi"], "no model is named: give --model ID, or set GEODE_MODEL [no-model]"),
-        (["Hi", "--base-url", "http://127.0.0.1:1"], "no model is named: give --model ID, or set GEODE_MODEL [no-model]"),
+        (["Hi"], "no model is named: give --model ID, or set GEODE_MODEL, or geode config set model ID. Looked in: "),
+        (["Hi", "--base-url", "http://127.0.0.1:1"], "no model is named: give --model ID, or set GEODE_MODEL, or geode config"),
         (
             ["Hi", "--model", "llama"],
             "gpt-…, o1…, o3…, o4-… [unknown-model]\nFor a server of your own: --base-url URL --wire messages|responses|chat\n",
