@@ -6,15 +6,18 @@ draws new ones and remembers what failed; `explore` is a long search, by hand:
     HYPOTHESIS_PROFILE=explore .venv/bin/pytest tests/unit/domain
 """
 
+import contextlib
 import os
 import signal
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 from weakref import WeakKeyDictionary
 
 import pytest
 from hypothesis import HealthCheck, settings
 
+from geode.entrypoints import places
 from geode.entrypoints.emulator import Emulator, laws
 
 # A shell starts what runs in its background with Ctrl-C ignored, and so would everything that tests start in turn.
@@ -29,6 +32,22 @@ settings.register_profile("dev", deadline=None)
 settings.register_profile("explore", deadline=None, max_examples=5_000)
 
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE") or ("ci" if os.environ.get("CI") else "dev"))
+
+
+def _is_in_this_folder() -> bool:
+    with contextlib.suppress(FileNotFoundError):
+        return Path("tests/conftest.py").samefile(__file__)
+    return False
+
+
+@pytest.fixture(autouse=True, scope="session")
+def _nothing_is_configured(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+    """Whatever the person who runs the tests has configured, for themselves or in this folder, decides no test."""
+    nothing = tmp_path_factory.mktemp("nothing_configured")
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setenv(places.HOME, str(nothing))
+        patched.setattr(places, "here", lambda: nothing if _is_in_this_folder() else Path())
+        yield
 
 
 class Witness:

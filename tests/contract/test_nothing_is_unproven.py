@@ -19,8 +19,8 @@ from geode.entrypoints.compliance.registered import CONTRACTS, GROUP, contract_o
 from geode.entrypoints.compliance.wire_harness import WireHarness
 
 HERE = Path(__file__).parent
-# Below the wires, and no adapter of a port.
-PLUMBING = {"http_json", "patterns", "private_files", "text_blocks", "toml_files"}
+# Below the wires, or beside them, and no adapter of a port.
+PLUMBING = {"environment", "http_json", "patterns", "private_files", "text_blocks", "toml_files"}
 MODULES = sorted({found.name for found in pkgutil.iter_modules(geode.adapters.__path__)} - PLUMBING)
 REGISTERED = {one.name: one for one in entry_points(group=GROUP) if one.value.startswith("geode.")}
 

@@ -42,13 +42,16 @@ LOADED_ONLY_WHEN_USED = (
     "PIL",
     "anthropic",
     "dependency_injector",
+    "dotenv",
     "httpx",
     "httpx2",
     "jsonschema",
     "obstore",
     "openai",
+    "prompt_toolkit",
     "regex",
     "tiktoken",
+    "tomlkit",
 )
 
 INLINE_EXCEPTION = re.compile(r"#\s*(type:\s*ignore|noqa|pyright:|mypy:|ruff:|flake8:|fmt:|pragma:)", re.IGNORECASE)

@@ -18,7 +18,11 @@ class Misuse(GeodeError):
 
     def __init__(self, id: str, message: str) -> None:
         super().__init__(f"{message} [{id}]")
-        self.id = id
+        self.id, self._message = id, message
+
+    def said_of(self, more: str) -> Misuse:
+        """The same, with more about where what is wrong comes from."""
+        return Misuse(self.id, f"{self._message}; {more}")
 
 
 class IllegalInput(GeodeError):

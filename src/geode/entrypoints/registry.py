@@ -17,6 +17,7 @@ from importlib.resources import files
 from typing import Any, Final, Literal, TypeAlias
 
 from geode.adapters.toml_files import TomlFile, read_toml
+from geode.domain.configuration import Found
 from geode.domain.errors import Misuse
 from geode.domain.naming import closest
 from geode.domain.routing import Route, RoutingTable, resolve, target_of
@@ -79,12 +80,16 @@ class Override:
 
 @dataclass(frozen=True, slots=True)
 class Registry:
-    """A snapshot. Generation 0 is the empty one, of a process in which nobody has called `bootstrap_builtins`."""
+    """A snapshot. Generation 0 is the empty one, of a process in which nobody has called `bootstrap_builtins`.
+
+    `settings` is what `routing.toml` says of the keys of the configuration, and where.
+    """
 
     generation: int = 0
     entries: Mapping[str, Entry] = field(default_factory=dict[str, Entry])
     table: RoutingTable = field(default_factory=lambda: RoutingTable(targets={}))
     listed: tuple[Listed, ...] = ()
+    settings: Mapping[str, Found] = field(default_factory=dict[str, Found])
 
     def adapter(self, name: str) -> Entry:
         """The adapter of that name; AdapterNotFoundError says how to come by it."""
@@ -230,7 +235,7 @@ def _built(generation: int) -> Registry:
     refuse_unused(policy, own, [name for name in strangers if name in BUILT_IN or name in file.values.get("providers", {})])
     entries = {**own, **added}
     _refuse_two_of_one_kind(entries)
-    return Registry(generation, entries, table, listed)
+    return Registry(generation, entries, table, listed, _settings(table, file))
 
 
 def _refuse(problems: list[Problem], file: TomlFile) -> None:
@@ -252,6 +257,18 @@ def _says(values: Any, keys: tuple[str, ...]) -> bool:
             return False
         values = values[key]
     return True
+
+
+def _settings(table: RoutingTable, file: TomlFile) -> Mapping[str, Found]:
+    said: dict[tuple[str, ...], tuple[str, str | None]] = {
+        ("model", "defaults", "primary"): ("model", table.defaults.get("primary"))
+    }
+    said |= {("sources", identity): (f"sources.{identity}", source) for identity, source in table.sources.items()}
+    return {
+        key: Found(value, file.where(path) if _says(file.values, path) else f"{ROUTING_FILE} of geode")
+        for path, (key, value) in said.items()
+        if value is not None
+    }
 
 
 def _origin(name: str, file: TomlFile) -> str:

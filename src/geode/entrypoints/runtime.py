@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import logging
 import math
-import os
 import uuid
 from collections.abc import AsyncIterator, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
@@ -19,6 +18,7 @@ from geode.application.catalog import Catalog, said_of_denied
 from geode.application.equipment import Surroundings
 from geode.application.model_call import Asking
 from geode.application.prompts import Prompt
+from geode.domain.configuration import Found
 from geode.domain.conversation import Conversation
 from geode.domain.errors import Misuse
 from geode.domain.loop.outcome import Outcome
@@ -27,6 +27,7 @@ from geode.domain.provider import Provider
 from geode.domain.results import Rendering
 from geode.domain.thinking import Thinking, parse_thinking
 from geode.entrypoints.approvers import AskEach, InTurn, takes_one
+from geode.entrypoints.config import configuration, no_model
 from geode.entrypoints.long_results import LongResults, counter, long_results
 from geode.entrypoints.providers import Connection, connect, find_connection
 from geode.entrypoints.registry import bootstrap_builtins
@@ -253,17 +254,28 @@ def prepare(settings: Settings) -> Prepared:
 
 
 def _model(settings: Settings) -> tuple[ModelAdapter | Connection, str]:
-    model = settings.get("model") or default.value or os.environ.get("GEODE_MODEL")
-    if not model:
-        raise Misuse("no-model", "no model is named: give model=…, or set GEODE_MODEL")
-    if not isinstance(model, str):
-        if not hasattr(model, "acomplete"):
-            raise Misuse("model-type", f"model must be a model id or an adapter, got {type(model).__name__}")
-        return model, model.name
+    given = settings.get("model") or default.value or ""
+    if not isinstance(given, str):
+        if not hasattr(given, "acomplete"):
+            raise Misuse("model-type", f"model must be a model id or an adapter, got {type(given).__name__}")
+        return given, given.name
+    config = configuration({"model": Found(given, _ARGUMENT)} if given else {})
+    named = config.found("model")
+    if named is None:
+        raise no_model()
     registry = bootstrap_builtins()
     own = tuple(one.target if isinstance(one, Provider) else one for one in settings.get("providers", ()))
-    found = find_connection(registry.route(model, own), registry)
+    try:
+        route = registry.route(named.value, own, config.sources)
+    except Misuse as error:
+        if named.place == _ARGUMENT:
+            raise
+        raise error.said_of(f"the id comes from {named.place}") from None
+    found = find_connection(route, registry)
     return found, found.route.model
+
+
+_ARGUMENT: Final = "model="
 
 
 def _journal(journal: object) -> Journal:

@@ -389,7 +389,7 @@ async def test_a_session_runs_any_number_of_runs_one_after_the_other() -> None:
 NAMES = {
     *("session", "run", "Runtime"),
     *("tool", "SafetyTier", "ToolContext", "ToolError", "ToolRetry", "NotRun", "ToolSpec", "ToolUseBlock", "ToolResult"),
-    *("Conversation", "Policy", "Provider", "WireName"),
+    *("Conversation", "Policy", "Provider", "Quirks", "WireName"),
     *("Approve", "Deny", "Later"),
     *("Grant", "RetryPolicy"),  # what a Policy is made of
     *("Hooks", "Veto"),

@@ -2,35 +2,35 @@
 
 from __future__ import annotations
 
-import importlib
-import os
 from argparse import Namespace
 from collections.abc import Sequence
 from dataclasses import replace
 
 from geode.domain.errors import Misuse
 from geode.domain.provider import Provider
-from geode.domain.routing import resolve
 from geode.domain.targets import Target, WireName
-from geode.entrypoints.providers import SDK_OF
+from geode.entrypoints.config import configuration, no_model
 from geode.entrypoints.registry import bootstrap_builtins
 
 
 def route(arguments: Namespace) -> tuple[str | None, tuple[Target, ...]]:
     """The model (None: whatever the session takes without one) and the providers that its id needs.
 
+    Without `--base-url` the session finds out by itself what is configured.
+
     `--base-url` alone moves the model's own provider, its key included; with `--wire` the address is a
     server of its own, which is asked for the model id as it stands.
     """
-    model: str | None = arguments.model or os.environ.get("GEODE_MODEL") or None
+    model: str | None = arguments.model or None
     base_url: str | None = arguments.base_url
     wire: WireName | None = arguments.wire
     if base_url is None:
         _refuse_alone("--wire", wire, "--base-url URL")
         _refuse_alone("--key-from", arguments.key_from, "--base-url URL --wire WIRE")
         return model, ()
+    model = model or configuration().value("model")
     if model is None:
-        raise Misuse("no-model", "no model is named")
+        raise no_model()
     if wire is None:
         _refuse_alone("--key-from", arguments.key_from, "--wire WIRE")
         return _moved(model, base_url)
@@ -44,9 +44,6 @@ def load_sdk(model: str | None, providers: Sequence[Target]) -> None:
 
     A session imports it in a thread, and that takes seconds in which Ctrl-C would have to wait.
     """
-    found = resolve(model or "", bootstrap_builtins().table, providers).value_or(None)
-    if found is not None and found.target.transport is not None:
-        importlib.import_module(SDK_OF[found.target.transport.wire])
 
 
 def _moved(model: str, base_url: str) -> tuple[str, tuple[Target, ...]]:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import logging
-import os
 import shlex
 import sys
 from argparse import Namespace
@@ -14,6 +13,7 @@ from collections.abc import Awaitable, Callable, Iterator, Sequence
 from geode.adapters.journal_file import FileJournal
 from geode.application.agentic_loop import AgenticLoop
 from geode.domain.codec import loads
+from geode.domain.configuration import Found
 from geode.domain.errors import Misuse
 from geode.domain.loop.outcome import Outcome, Suspended
 from geode.domain.loop.state import State
@@ -25,6 +25,7 @@ from geode.entrypoints.cli.exit_codes import exit_code
 from geode.entrypoints.cli.route import load_sdk, route
 from geode.entrypoints.cli.shown import AnswerOnly, AsItComes, AsJsonLines, Shown
 from geode.entrypoints.cli.tools import load_tools
+from geode.entrypoints.config import configuration, folder_of
 from geode.entrypoints.runtime import Session, session
 from geode.entrypoints.settings import Settings
 from geode.ports.events import Event, Finished
@@ -40,7 +41,7 @@ def run_command(arguments: Namespace) -> int:
         prompt = _prompt(arguments.prompt)
         shown = AsJsonLines(out) if arguments.jsonl else AsItComes(out) if arguments.stream else AnswerOnly(out)
         told = Told(shown)
-        journal = arguments.journal or os.environ.get("GEODE_JOURNAL")
+        journal = journal_of(arguments)
         opening = opened(arguments, told, _policy(arguments), journal, until_the_end)
 
         def work(loop: AgenticLoop) -> Awaitable[Outcome]:
@@ -50,6 +51,13 @@ def run_command(arguments: Namespace) -> int:
         shown.end(outcome)
         tell_way_on(outcome, journal, arguments)
     return exit_code(outcome)
+
+
+def journal_of(arguments: Namespace) -> str | None:
+    """The folder that `--journal` names, or else the configuration."""
+    given = {"journal": Found(arguments.journal, "--journal")} if arguments.journal else {}
+    folder = configuration(given).value("journal")
+    return None if folder is None else str(folder_of(folder))
 
 
 def opened(

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import os
 import sys
 from argparse import Namespace
 from collections.abc import Sequence
@@ -19,7 +18,7 @@ from geode.domain.loop.recording import replay
 from geode.domain.policy import Policy
 from geode.entrypoints.cli.arguments import DEFAULT_JOURNAL
 from geode.entrypoints.cli.exit_codes import NOT_ALL, exit_code
-from geode.entrypoints.cli.run import Told, opened, perform, tell_way_on
+from geode.entrypoints.cli.run import Told, journal_of, opened, perform, tell_way_on
 from geode.entrypoints.cli.runs_shown import RunLine, conversation_json, line_of, told_run
 from geode.entrypoints.cli.shown import AnswerOnly, AsJsonLines
 from geode.entrypoints.cli.tools import load_tools
@@ -43,7 +42,7 @@ def runs_command(arguments: Namespace) -> int:
 
 
 def _journal(arguments: Namespace) -> FileJournal:
-    folder = Path(arguments.journal or os.environ.get("GEODE_JOURNAL") or DEFAULT_JOURNAL)
+    folder = Path(journal_of(arguments) or DEFAULT_JOURNAL)
     if not folder.is_dir():
         way_out = "name the folder with --journal DIR or GEODE_JOURNAL; geode run --journal DIR makes one"
         raise Misuse("journal-folder", f"there is no journal at {folder}: {way_out}")

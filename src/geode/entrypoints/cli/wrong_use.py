@@ -7,9 +7,7 @@ from typing import Final
 
 from geode.domain.errors import Misuse
 
-_OTHER_WORDS: Final[Mapping[str, str]] = {
-    "no-model": "no model is named: give --model ID, or set GEODE_MODEL [no-model]",
-}
+_OTHER_WORDS: Final[Mapping[str, str]] = {"give model=…": "give --model ID"}
 _ONLY_IN_PYTHON: Final = (
     ", or give session(providers=[Provider(…)])",
     ", or session(providers=…), or try model=ScriptedModel(…)",
@@ -22,7 +20,9 @@ _MORE: Final[Mapping[str, str]] = {
 
 def on_the_command_line(error: Misuse) -> str:
     """The message, in the words of the command line."""
-    text = _OTHER_WORDS.get(error.id, str(error))
+    text = str(error)
+    for words, instead in _OTHER_WORDS.items():
+        text = text.replace(words, instead)
     for words in _ONLY_IN_PYTHON:
         text = text.replace(words, "")
     return f"{text}\n{_MORE[error.id]}" if error.id in _MORE else text

@@ -11,6 +11,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+from geode.entrypoints.places import HOME
+
 # What a user's environment may hold must not decide a test.
 FROM_OUTSIDE = ("GEODE_", "ANTHROPIC_", "OPENAI_", "OPENROUTER_", "ZAI_")
 APP = '''
@@ -51,7 +53,7 @@ settings = {"not": "a tool"}
 
 
 def environment(**more: str) -> dict[str, str]:
-    kept = {name: value for name, value in os.environ.items() if not name.startswith(FROM_OUTSIDE)}
+    kept = {name: value for name, value in os.environ.items() if name == HOME or not name.startswith(FROM_OUTSIDE)}
     return {**kept, **more}
 
 

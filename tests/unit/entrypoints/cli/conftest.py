@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from geode.entrypoints.places import HOME
 from tests.unit.entrypoints.cli.commands import APP, FROM_OUTSIDE
 
 
@@ -17,7 +18,7 @@ from tests.unit.entrypoints.cli.commands import APP, FROM_OUTSIDE
 def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     """The current directory, with `app.py` in it; modules that a test imports from it are forgotten again."""
     for name in list(os.environ):
-        if name.startswith(FROM_OUTSIDE):
+        if name.startswith(FROM_OUTSIDE) and name != HOME:
             monkeypatch.delenv(name)
     (tmp_path / "app.py").write_text(APP, "utf-8")
     monkeypatch.chdir(tmp_path)

@@ -240,11 +240,12 @@ def test_streamed_text_is_on_stdout_and_the_rest_on_stderr(run: Callable[..., Ra
             ["Hi", "--model", "gpt-5", "--base-url", "http://h", "--key-from", "K"],
             "--key-from says nothing without --wire WIRE",
         ),
-        (["Hi"], "no model is named: give --model ID, or set GEODE_MODEL [no-model]"),
-        (["Hi", "--base-url", "http://127.0.0.1:1"], "no model is named: give --model ID, or set GEODE_MODEL [no-model]"),
+        (["Hi"], "no model is named: give --model ID, or set GEODE_MODEL, or geode config set model ID. Looked in: "),
+        (["Hi", "--base-url", "http://127.0.0.1:1"], "no model is named: give --model ID, or set GEODE_MODEL, or geode config"),
         (
             ["Hi", "--model", "llama"],
-            "o4-…, or declare it in routing.toml [unknown-model]\nFor a server of your own: --base-url URL --wire messages|responses|chat\n",
+            "o4-…, or declare it in routing.toml [unknown-model]\n"
+            "For a server of your own: --base-url URL --wire messages|responses|chat\n",
         ),
         (["Hi", "--model", "llama", "--base-url", "http://127.0.0.1:1"], "For a server of your own: --base-url URL --wire"),
         (
