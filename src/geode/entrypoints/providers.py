@@ -14,7 +14,10 @@ from typing import TYPE_CHECKING, Final
 
 from geode.adapters.http_json.endpoint import Endpoint
 from geode.domain.errors import Misuse
-from geode.domain.routing import SHIPPED, Provider, Route, key_problem
+from geode.domain.key_sources import parse_key_source
+from geode.domain.routing import SHIPPED, Provider, Route
+from geode.entrypoints.credentials import credential_of, over
+from geode.ports.credentials import Credential
 from geode.ports.model import ModelAdapter
 
 if TYPE_CHECKING:
@@ -26,13 +29,12 @@ SDK_OF: Final = {"messages": "anthropic", "responses": "openai", "chat": "openai
 _BESIDE: Final = ("httpx2", "jiter")
 # The addresses of the providers that ship may be moved by these variables, as their own SDKs allow.
 _ADDRESS_VARIABLES: Final[Mapping[str, str]] = {"anthropic-payg": "ANTHROPIC_BASE_URL", "openai-payg": "OPENAI_BASE_URL"}
-_NO_KEY: Final = "no-key"
 _IPV4_LOOPBACK: Final = re.compile(r"127(\.\d{1,3}){3}")
 
 
 @dataclass(frozen=True, slots=True)
 class Connection:
-    """A route with its address and its key found."""
+    """A route with its address and the credential that is sent there."""
 
     route: Route
     endpoint: Endpoint
@@ -50,28 +52,14 @@ def find_connection(route: Route) -> Connection:
     base_url = moved or provider.base_url
     source = variable if moved else provider.origin or f'Provider("{provider.name}")'
     found = replace(provider, base_url=base_url, origin=source if moved else provider.origin)
-    return Connection(route, Endpoint(base_url, source, _key(found)))
+    return Connection(route, Endpoint(base_url, source, _credential(found)))
 
 
-def _key(provider: Provider) -> str:
-    if provider.key is None:
-        return _NO_KEY
-    if not provider.key.startswith("env:"):
-        return provider.key
-    variable = provider.key.removeprefix("env:")
-    found = os.environ.get(variable, "")
-    if not found and is_loopback(provider.base_url):
-        return _NO_KEY
-    if not found:
-        raise Misuse(
-            "no-key",
-            f"{provider.name} has no key: set {variable}, or session(providers=…), or try model=ScriptedModel(…). "
-            "Looked in: process environment",
-        )
-    problem = key_problem(found)
-    if problem:
-        raise Misuse("key-form", f"{provider.name}: the key in {variable} {problem}")
-    return found
+def _credential(provider: Provider) -> Credential | None:
+    source = parse_key_source(provider.key)
+    if problem := source.swap().value_or(""):
+        raise Misuse("provider", f'Provider("{provider.name}"): {problem}')
+    return credential_of(source.unwrap(), provider.name, os.environ.get, optional=is_loopback(provider.base_url))
 
 
 def is_loopback(url: str) -> bool:
@@ -84,19 +72,19 @@ def is_loopback(url: str) -> bool:
 
 async def connect(connection: Connection, http: httpx2.AsyncClient) -> ModelAdapter:
     """The adapter. Its SDK is imported in a thread, since that takes seconds."""
-    provider = connection.route.provider
+    provider, endpoint = connection.route.provider, over(connection.endpoint, http)
     if SDK_OF[provider.wire] not in sys.modules:
         await asyncio.to_thread(importlib.import_module, SDK_OF[provider.wire])
     match provider.wire:
         case "messages":
             from geode.adapters.anthropic_messages.model import messages_model
 
-            return messages_model(provider.name, connection.endpoint, http)
+            return messages_model(provider.name, endpoint, http)
         case "responses":
             from geode.adapters.openai_responses.model import responses_model
 
-            return responses_model(provider.name, connection.endpoint, http)
+            return responses_model(provider.name, endpoint, http)
         case "chat":
             from geode.adapters.chat_completions.model import chat_model
 
-            return chat_model(provider.name, connection.endpoint, http, dialect=provider.dialect)
+            return chat_model(provider.name, endpoint, http, dialect=provider.dialect)

@@ -7,7 +7,9 @@ from contextlib import asynccontextmanager
 from typing import Any, ClassVar, Final
 
 import httpx2
+from pydantic import SecretStr
 
+from geode.adapters.credentials_static import GivenCredential
 from geode.adapters.http_json.clients import new_http_client
 from geode.adapters.http_json.endpoint import Endpoint
 from geode.domain.content import Opaque, Owner
@@ -61,7 +63,8 @@ class WireHarness(SendingHarness):
     ) -> ModelAdapter:
         """The adapter as geode builds it, with an address and a key that nobody has judged."""
         route = Route(Provider(NAME, self.wire, "http://lab.test", None, self.dialect), model or self.model)
-        return await connect(Connection(route, Endpoint(self.base_url(base_url), f'Provider("{NAME}")', key)), http)
+        credential = GivenCredential(SecretStr(key), f'Provider("{NAME}")')
+        return await connect(Connection(route, Endpoint(self.base_url(base_url), credential.source, credential)), http)
 
     @asynccontextmanager
     async def connected(self, base_url: str) -> AsyncIterator[ModelAdapter]:
