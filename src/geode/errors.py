@@ -11,12 +11,14 @@ from geode.domain.errors import (
     RequestRefused,
 )
 from geode.ports.conversations import StaleConversation, UnknownConversation
+from geode.ports.credentials import CredentialError
 from geode.ports.journal import JournalError
 
 __all__ = [
     "AuthenticationError",
     "BillingError",
     "CodecError",
+    "CredentialError",
     "GeodeError",
     "IllegalInput",
     "JournalError",

@@ -103,9 +103,9 @@ class WireFaultContract(WireContract):
             adapter = await self.made.connect(server.base_url, http, key=key)
             failure = failure_of(await adapter.acomplete(request(self.made, streamed=streamed), nowhere))
 
-        assert classify_retry_error(failure) is FailureClass.REQUEST_FATAL
+        assert classify_retry_error(failure) is FailureClass.AUTH
         assert failure.phase == "connect"
-        assert "cannot be sent" in failure.message
+        assert "has white space, a line end" in failure.message
         for part in ("SECRET", "Bearer k"):
             assert part not in failure.message + failure.way_out
 

@@ -36,6 +36,7 @@ MISUSE_IDS: Final[Mapping[str, str]] = {
     "journal-reads": "Resuming a run by its id needs a journal that is kept, for example a folder.",
     "journal-type": "`journal=` takes a folder, or an object with the methods of `geode.ports.Journal`.",
     "key-form": "A key has white space, a line end or letters beyond ASCII in it, which no key has.",
+    "key-place": "The file or the command that a key comes from cannot be used; the message says why, and what to do.",
     "max-sessions": "`max_sessions` counts the sessions that a Runtime lends at once: a whole number of 1 or more.",
     "media-bytes": "The bytes of an `Image` or a `Document` are empty or of another type than it says; they may have been cut "
     "or encoded on their way.",

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field, replace
 from typing import Final, get_args
 
 from geode.domain.errors import Misuse
+from geode.domain.key_sources import parse_key_source
 from geode.domain.naming import closest
 from geode.domain.targets import (
     BUILT_IN,
@@ -24,9 +25,6 @@ from geode.domain.targets import (
 _ADDRESS: Final = re.compile(
     r"https?://([^\s/?#@]*@)?(\[[0-9a-f:.]+\]|[^\s/?#@:\[\]\\]+)(:\d{1,5})?(/[^\s?#\\]*)?", re.IGNORECASE
 )
-_KEY: Final = re.compile(r"[!-~]+")
-_FORMS: Final = 'key="env:VARIABLE", "file:PATH", "command:PROGRAM …", "oauth:PATH"'
-_PLACES: Final = ("env", "file", "command", "oauth")
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,7 +54,7 @@ class Provider:
             _word_problem("wire", self.wire, get_args(WireName)),
             address_problem(self.base_url, self.origin),
             _word_problem("dialect", self.dialect, get_args(DialectName)),
-            key_source_problem(self.key),
+            parse_key_source(self.key).swap().value_or(""),
         ):
             self._refuse(problem)
         self._refuse(_word_problem(f"{self.wire} dialect", self.dialect, SPOKEN_IN[self.wire]))
@@ -79,33 +77,6 @@ class Provider:
         if shipped is not None:
             return replace(shipped, credential=replace(shipped.credential, key=self.key), transport=transport)
         return Target(self.name, Identity(self.name, self.name), CredentialRoute("own", self.key), transport)
-
-
-def key_problem(key: object) -> str:
-    """What keeps `key` from being sent, in words that do not show it; "" if nothing does."""
-    if not isinstance(key, str):
-        return f"must be text, got {type(key).__name__}"
-    if not key:
-        return "is empty"
-    return "" if _KEY.fullmatch(key) else "has white space, a line end or letters beyond ASCII in it, which no key has"
-
-
-def key_source_problem(key: object) -> str:
-    """What is wrong with the place of a key, or with a key given as it is; "" if nothing is."""
-    if key is None:
-        return ""
-    kind, colon, place = key.partition(":") if isinstance(key, str) else ("", "", "")
-    if colon and kind in _PLACES:
-        if kind == "env":
-            return "" if _KEY.fullmatch(place) and "=" not in place else 'key="env:VARIABLE" names no variable'
-        return "" if place.strip() else f'key="{kind}:…" names nothing'
-    problem = key_problem(key)
-    return f"key {problem}. Write {_FORMS}, the key itself, or None" if problem else ""
-
-
-def is_literal_key(key: str) -> bool:
-    """Whether it is the key itself, and not a place where it is found."""
-    return key.partition(":")[0] not in _PLACES or ":" not in key
 
 
 def _word_problem(what: str, word: object, known: Sequence[str]) -> str:

@@ -4,21 +4,25 @@ from __future__ import annotations
 
 import asyncio
 import importlib
-import os
 import re
 import sys
 from dataclasses import dataclass, field, replace
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, Final
 
+from geode.adapters.environment import Environment
 from geode.adapters.http_json.endpoint import Endpoint
 from geode.domain.errors import Misuse
+from geode.domain.key_sources import parse_key_source
 from geode.domain.models import ModelRow, rows_for
-from geode.domain.provider import address_problem, key_problem
+from geode.domain.provider import address_problem
 from geode.domain.routing import Route
-from geode.domain.targets import Transport
+from geode.domain.targets import CredentialRoute, Transport
+from geode.entrypoints.credentials import credential_of, over
+from geode.entrypoints.places import env_paths, user_folder
 from geode.entrypoints.registry import Entry, Registry, made_by
 from geode.ports.adapters import AdapterContext
+from geode.ports.credentials import Credential
 from geode.ports.model import ModelAdapter
 
 if TYPE_CHECKING:
@@ -28,7 +32,8 @@ if TYPE_CHECKING:
 SDK_OF: Final = {"messages": "anthropic", "responses": "openai", "chat": "openai"}
 # What an SDK's extra installs besides it.
 _BESIDE: Final = ("httpx2", "jiter")
-_NO_KEY: Final = "no-key"
+# How a declaration that ships names the user's folder.
+_USER_FOLDER: Final = "~/.geode/"
 _IPV4_LOOPBACK: Final = re.compile(r"127(\.\d{1,3}){3}")
 
 
@@ -45,7 +50,7 @@ class Connection:
     entry: Entry | None = field(default=None, repr=False)
 
 
-def find_connection(route: Route, registry: Registry) -> Connection:
+def find_connection(route: Route, registry: Registry, environment: Environment) -> Connection:
     """The connection of a route. Misuse when its SDK is not installed or its key is nowhere; nothing is opened."""
     target = route.target
     rows = rows_for(target, registry.table.models)
@@ -58,39 +63,36 @@ def find_connection(route: Route, registry: Registry) -> Connection:
     missing = next((package for package in (sdk, *_BESIDE) if find_spec(package) is None), None)
     if missing is not None:
         raise Misuse("missing-extra", f'{target.name} needs the package {missing}: pip install "geode[{sdk}]"')
-    transport = _moved(target.transport)
+    transport = _moved(target.transport, environment)
     source = transport.origin or f'Provider("{target.name}")'
-    key = _key(target.name, target.credential.key, transport.base_url)
-    return Connection(route, rows, Endpoint(transport.base_url, source, key))
+    credential = _credential(target.name, target.credential, transport.base_url, environment)
+    return Connection(route, rows, Endpoint(transport.base_url, source, credential, transport.headers))
 
 
-def _moved(transport: Transport) -> Transport:
+def _moved(transport: Transport, environment: Environment) -> Transport:
     """At the address that its variable names, if that names one."""
-    moved = os.environ.get(transport.moved_by, "") if transport.moved_by else ""
-    if moved and (problem := address_problem(moved, transport.moved_by)):
+    moved = environment.find(transport.moved_by) if transport.moved_by else None
+    if moved is None:
+        return transport
+    if problem := address_problem(moved.value, transport.moved_by):
         raise Misuse("provider", problem)
-    return replace(transport, base_url=moved, origin=transport.moved_by) if moved else transport
+    return replace(transport, base_url=moved.value, origin=transport.moved_by)
 
 
-def _key(name: str, key: str | None, base_url: str) -> str:
-    if key is None:
-        return _NO_KEY
-    if not key.startswith("env:"):
-        return key
-    variable = key.removeprefix("env:")
-    found = os.environ.get(variable, "")
-    if not found and is_loopback(base_url):
-        return _NO_KEY
-    if not found:
-        raise Misuse(
-            "no-key",
-            f"{name} has no key: set {variable}, or session(providers=…), or try model=ScriptedModel(…). "
-            "Looked in: process environment",
-        )
-    problem = key_problem(found)
-    if problem:
-        raise Misuse("key-form", f"{name}: the key in {variable} {problem}")
-    return found
+def _credential(name: str, route: CredentialRoute, base_url: str, environment: Environment) -> Credential | None:
+    key = route.key
+    if key is not None and key.startswith(f"oauth:{_USER_FOLDER}"):
+        key = f"oauth:{user_folder() / key.removeprefix(f'oauth:{_USER_FOLDER}')}"
+    source = parse_key_source(key)
+    if problem := source.swap().value_or(""):
+        raise Misuse("provider", f'Provider("{name}"): {problem}')
+
+    def look_up(variable: str) -> str | None:
+        found = environment.find(variable)
+        return None if found is None else found.value
+
+    looked_in = ", ".join(["process environment", *map(str, env_paths())])
+    return credential_of(source.unwrap(), name, look_up, optional=is_loopback(base_url), looked_in=looked_in)
 
 
 def is_loopback(url: str) -> bool:
@@ -103,12 +105,12 @@ def is_loopback(url: str) -> bool:
 
 async def connect(connection: Connection, http: httpx2.AsyncClient) -> ModelAdapter:
     """The adapter. What speaks its wire is imported in a thread, since that takes seconds."""
-    target, endpoint = connection.route.target, connection.endpoint
+    target = connection.route.target
     if connection.entry is not None:
         return await asyncio.to_thread(made_by, connection.entry, AdapterContext(target.name, http, connection.rows))
-    if endpoint is None or target.transport is None:
+    if connection.endpoint is None or target.transport is None:
         raise AssertionError(f"{target.name} has no endpoint")
-    transport = target.transport
+    transport, endpoint = target.transport, over(connection.endpoint, http)
     if SDK_OF[transport.wire] not in sys.modules:
         await asyncio.to_thread(importlib.import_module, SDK_OF[transport.wire])
     match transport.wire:

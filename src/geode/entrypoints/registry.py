@@ -14,7 +14,7 @@ from dataclasses import dataclass, field, replace
 from functools import cache
 from importlib.metadata import EntryPoint, entry_points
 from importlib.resources import files
-from typing import Any, Final, Literal, TypeAlias
+from typing import TYPE_CHECKING, Any, Final, Literal, TypeAlias
 
 from geode.adapters.toml_files import TomlFile, read_toml
 from geode.domain.configuration import Found
@@ -22,9 +22,7 @@ from geode.domain.errors import Misuse
 from geode.domain.naming import closest
 from geode.domain.routing import Route, RoutingTable, resolve, target_of
 from geode.domain.targets import BUILT_IN, IDENTITIES, CredentialRoute, Identity, Target
-from geode.entrypoints.adapter_policy import ADAPTERS_FILE, AdapterPolicy, AllowedAdapter, policy_of, refuse_unused
 from geode.entrypoints.places import user_folder
-from geode.entrypoints.routing_file import Problem, grammar_problems, merged, table_of
 from geode.ports.adapters import (
     AdapterAlreadyRegisteredError,
     AdapterContext,
@@ -33,6 +31,10 @@ from geode.ports.adapters import (
     AdapterNotFoundError,
 )
 from geode.ports.model import ModelAdapter
+
+if TYPE_CHECKING:
+    from geode.entrypoints.adapter_policy import AdapterPolicy, AllowedAdapter
+    from geode.entrypoints.routing_file import Problem
 
 GROUP: Final = "geode.llm_adapters"
 ROUTING_FILE: Final = "routing.toml"
@@ -222,6 +224,10 @@ def shipped_values() -> Mapping[str, Any]:
 
 
 def _built(generation: int) -> Registry:
+    # Both read files with pydantic, which a run of a scripted model is spared.
+    from geode.entrypoints.adapter_policy import ADAPTERS_FILE, policy_of, refuse_unused
+    from geode.entrypoints.routing_file import grammar_problems, merged, table_of
+
     file = read_toml(user_folder() / ROUTING_FILE)
     _refuse(grammar_problems(file.values), file)
     policy = policy_of(read_toml(user_folder() / ADAPTERS_FILE))

@@ -9,10 +9,11 @@ from typing import Annotated, Any, Literal, TypeAlias, cast
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError
 
+from geode.domain.key_sources import KEY_FORMS, GivenKey, parse_key_source
 from geode.domain.models import EffortBesideTools, ModelRow, ThinkingKind
 from geode.domain.naming import closest
 from geode.domain.prices import Price
-from geode.domain.provider import Provider, address_problem, is_literal_key, key_source_problem
+from geode.domain.provider import Provider, address_problem
 from geode.domain.routing import RoutingTable, resolve, target_of
 from geode.domain.targets import (
     BUILT_IN,
@@ -212,10 +213,11 @@ def _provider_problems(name: str, declared: _Provider) -> Iterator[Problem]:
         yield Problem(path, f'"{name}" is the name of a maker of models. Call your server otherwise')
     if not name or "/" in name or any(letter.isspace() for letter in name):
         yield Problem(path, "the name of a provider is one word without a slash: models are NAME/MODEL")
-    if declared.key is not None and is_literal_key(declared.key):
-        yield Problem((*path, "key"), 'a key is never written into this file. Write key = "env:VARIABLE" or "file:PATH"')
-    elif problem := key_source_problem(declared.key):
+    key = parse_key_source(declared.key)
+    if problem := key.swap().value_or(""):
         yield Problem((*path, "key"), problem)
+    elif isinstance(key.unwrap(), GivenKey):
+        yield Problem((*path, "key"), f"a key is never written into this file. Write one of {KEY_FORMS}")
     if name in BUILT_IN:
         for field in ("wire", "dialect", "quirks"):
             if getattr(declared, field) is not None:

@@ -271,7 +271,7 @@ def _model(settings: Settings) -> tuple[ModelAdapter | Connection, str]:
         if named.place == _ARGUMENT:
             raise
         raise error.said_of(f"the id comes from {named.place}") from None
-    found = find_connection(route, registry)
+    found = find_connection(route, registry, config.environment)
     return found, found.route.model
 
 

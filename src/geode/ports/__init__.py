@@ -33,6 +33,7 @@ from geode.domain.wire_names import sent_name
 from geode.ports.approval import Approver
 from geode.ports.clock import Clock
 from geode.ports.conversations import ConversationStore, Kept, Listed
+from geode.ports.credentials import Credential, CredentialError
 from geode.ports.events import Observer
 from geode.ports.hooks import Hooks, Veto
 from geode.ports.images import ImageResizer
@@ -57,6 +58,8 @@ __all__ = [
     "Clock",
     "Conversation",
     "ConversationStore",
+    "Credential",
+    "CredentialError",
     "Decision",
     "Delta",
     "Document",

@@ -69,7 +69,7 @@ class Adapter:
 
 def adapter(protocol: Protocol, *answers: Answer, dialect: DialectName = "generic") -> Adapter:
     server = Server(protocol, dialect, list(answers))
-    exchange = Exchange(server, "/", Endpoint("http://lab.test", "the test", "key"), (httpx2.HTTPError,))
+    exchange = Exchange(server, "/", Endpoint("http://lab.test", "the test"), (httpx2.HTTPError,))
     return Adapter(HttpModel(ME.adapter, able(protocol, dialect), wire(protocol, dialect), exchange), server)
 
 

@@ -84,7 +84,7 @@ def test_a_refusal_names_the_provider_the_setting_and_the_way_out() -> None:
     )
     assert refusal(key="env:") == 'Provider("lab"): key="env:VARIABLE" names no variable [provider]'
     assert refusal(key="") == (
-        'Provider("lab"): key is empty. Write key="env:VARIABLE", "file:PATH", "command:PROGRAM …", "oauth:PATH", '
+        'Provider("lab"): key is empty. Write one of "env:VARIABLE", "file:PATH", "command:PROGRAM ARGS", "oauth:PATH", '
         "the key itself, or None [provider]"
     )
 

@@ -12,6 +12,7 @@ import pytest
 from geode.domain.configuration import KEYS, Found, key_named
 from geode.entrypoints import config
 from geode.entrypoints import places as of_user
+from geode.entrypoints.registry import bootstrap_builtins
 
 PlaceName: TypeAlias = Literal["command line", "process", ".env", "home .env", "project", "global", "routing"]
 # Strongest first (spec section 8; the files of the environment by the order of near and far).
@@ -68,7 +69,7 @@ class Places:
                 return f"{path}:3:1"
             case "routing":
                 self.routing[name] = Found(value, "routing.toml:7:1")
-                self.monkeypatch.setattr(config, "routing_values", lambda: self.routing)
+                self.monkeypatch.setattr(config, "routing_values", lambda: {**bootstrap_builtins().settings, **self.routing})
                 return "routing.toml:7:1"
 
     def configuration(self) -> config.Configuration:

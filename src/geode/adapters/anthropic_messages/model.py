@@ -11,6 +11,7 @@ from geode.adapters.http_json.endpoint import Endpoint
 from geode.adapters.http_json.exchange import HTTP_ERRORS, Exchange
 from geode.adapters.http_json.model import HttpModel
 from geode.adapters.http_json.refusals import watch
+from geode.adapters.http_json.signing import PLACEHOLDER, sign
 from geode.domain.models import THINKING_KINDS, ModelRow
 from geode.domain.request import Capabilities
 from geode.domain.schema_profile import ANTHROPIC
@@ -33,20 +34,25 @@ def messages_model(name: str, endpoint: Endpoint, http: httpx2.AsyncClient, *, r
     its models.
 
     Imports the SDK, which takes seconds. Everything is passed explicitly, so that the SDK takes no
-    key, address, profile or header from the environment; retries are geode's.
+    key, address, profile or header from the environment; retries are geode's, and so is the key.
     """
     import anthropic
 
+    class Client(anthropic.AsyncAnthropic):
+        async def _prepare_request(self, request: httpx2.Request) -> None:
+            await super()._prepare_request(request)
+            sign(request)
+
     headers = {
-        "Authorization": f"Bearer {endpoint.api_key}",
+        "Authorization": f"Bearer {PLACEHOLDER}",
         "Content-Type": "application/json",
         "Accept": "application/json",
         "anthropic-version": API_VERSION,
     }
     watch(http)
-    client = anthropic.AsyncAnthropic(
-        api_key=endpoint.api_key,
-        base_url=endpoint.base_url,
+    client = Client(
+        api_key=PLACEHOLDER,
+        base_url=endpoint.url,
         http_client=http,
         max_retries=0,
         timeout=600.0,

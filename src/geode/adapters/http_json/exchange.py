@@ -8,7 +8,7 @@ from collections.abc import AsyncGenerator, AsyncIterator, Callable
 from contextlib import aclosing, asynccontextmanager
 from dataclasses import dataclass, replace
 from functools import lru_cache
-from typing import Any, Final, Protocol
+from typing import TYPE_CHECKING, Any, Final, Protocol
 
 import httpx2
 from returns.result import Failure, Result, Success
@@ -18,11 +18,19 @@ from geode.adapters.http_json.endpoint import Endpoint
 from geode.adapters.http_json.facts import failure_of_error, failure_of_response, not_sent, request_id
 from geode.adapters.http_json.reading import string
 from geode.adapters.http_json.refusals import Refusals, body_of
+from geode.adapters.http_json.signing import signing
 from geode.adapters.http_json.wire import Body
 from geode.domain.failures import CallFailure
+from geode.ports.credentials import CredentialError
+
+if TYPE_CHECKING:
+    from pydantic import SecretStr
 
 _CONNECT_SECONDS: Final = 10.0
 _DRAIN_SECONDS: Final = 0.1
+_UNAUTHORIZED: Final = 401
+# The type of error that a server would name for a request without a credential that it accepts.
+_NO_CREDENTIAL: Final = "authentication_error"
 # What the HTTP client raises where a call fails.
 HTTP_ERRORS: Final = (httpx2.HTTPError, httpx2.StreamError, httpx2.InvalidURL, UnicodeEncodeError, OSError)
 
@@ -101,7 +109,8 @@ class Exchange:
         """The response. A status that came wins over whatever became of its body: CallBroken."""
         if self.client.is_closed():
             raise CallBroken(not_sent("the HTTP client is closed"))
-        with Refusals() as seen:
+        secret = await self._secret()
+        with Refusals() as seen, signing(self.endpoint, secret):
             try:
                 response: httpx2.Response = await self.client.post(
                     self.path, cast_to=httpx2.Response, content=body, stream=stream, options={"timeout": _timeout(seconds)}
@@ -109,8 +118,17 @@ class Exchange:
             except self.errors as error:
                 if not seen:
                     raise
+                if seen[-1].status_code == _UNAUTHORIZED:
+                    self.endpoint.refused(secret)
                 raise CallBroken(failure_of_response(seen[-1], body_of(seen[-1]))) from error
         return response
+
+    async def _secret(self) -> SecretStr | None:
+        """What the request is signed with; CallBroken where there is nothing to sign it with, which no retry changes."""
+        try:
+            return await self.endpoint.secret()
+        except CredentialError as error:
+            raise CallBroken(CallFailure(None, "connect", str(error), _NO_CREDENTIAL)) from error
 
 
 async def _read(chunks: AsyncIterator[bytes]) -> bytes:

@@ -41,7 +41,7 @@ class HttpModel:
             body = await self.exchange.whole(encoded, request.limits.call_timeout_seconds)
             answer = body.bind(lambda body: decoded(self.wire, body, owner))
         schemas = self.capabilities.schemas or PLAIN
-        return answer.map(lambda reply: restored(reply, request.tools, schemas)).alt(self._discreet)
+        return answer.map(lambda reply: self._told(restored(reply, request.tools, schemas))).alt(self._discreet)
 
     async def _streamed(self, encoded: bytes, owner: Owner, idle: float, emit: Emit) -> Result[AdapterCallResult, CallFailure]:
         reading, broke = StreamReading(self.wire, owner, self.exchange.endpoint.address), None
@@ -63,8 +63,25 @@ class HttpModel:
             await emit(delta)
         return reply
 
+    def _told(self, reply: AdapterCallResult) -> AdapterCallResult:
+        """The reply, where what the server says beside its content quotes no secret. The content is the model's."""
+        clean = self.exchange.endpoint.discreet
+        said = f"{reply.stop_word} {reply.route} {reply.request_id}"
+        if clean(said) == said:
+            return reply
+        return replace(reply, stop_word=clean(reply.stop_word), route=clean(reply.route), request_id=clean(reply.request_id))
+
     def _discreet(self, failure: CallFailure) -> CallFailure:
-        return replace(failure, message=self.exchange.endpoint.discreet(failure.message))
+        clean = self.exchange.endpoint.discreet
+        return replace(
+            failure,
+            message=clean(failure.message),
+            # What is judged by: a short key could be one of its words.
+            error_type=clean(failure.error_type, alone=False),
+            error_code=clean(failure.error_code, alone=False),
+            request_id=clean(failure.request_id),
+            hint=replace(failure.hint, raw=clean(failure.hint.raw)),
+        )
 
 
 async def _unheard(_: Delta) -> None:

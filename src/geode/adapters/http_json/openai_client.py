@@ -8,6 +8,7 @@ from geode.adapters.http_json.clients import own_headers
 from geode.adapters.http_json.endpoint import Endpoint
 from geode.adapters.http_json.exchange import HTTP_ERRORS
 from geode.adapters.http_json.refusals import watch
+from geode.adapters.http_json.signing import PLACEHOLDER, sign
 
 if TYPE_CHECKING:
     import httpx2
@@ -15,24 +16,29 @@ if TYPE_CHECKING:
 
 
 def openai_client(endpoint: Endpoint, http: httpx2.AsyncClient) -> tuple[openai.AsyncOpenAI, tuple[type[Exception], ...]]:
-    """A client without retries of its own, and the exceptions that mean a failed call.
+    """A client without retries and without a key of its own, and the exceptions that mean a failed call.
 
     Imports the SDK, which takes a second. Everything is passed explicitly, so that the SDK takes no
     key, address, organisation or header from the environment. `http` stays its caller's.
     """
     import openai
 
+    class Client(openai.AsyncOpenAI):
+        async def _prepare_request(self, request: httpx2.Request) -> None:
+            await super()._prepare_request(request)
+            sign(request)
+
     headers: dict[str, Any] = {
         "OpenAI-Organization": openai.omit,
         "OpenAI-Project": openai.omit,
-        "Authorization": f"Bearer {endpoint.api_key}",
+        "Authorization": f"Bearer {PLACEHOLDER}",
         "Content-Type": "application/json",
         "Accept": "application/json",
     }
     watch(http)
-    client = openai.AsyncOpenAI(
-        api_key=endpoint.api_key,
-        base_url=endpoint.base_url,
+    client = Client(
+        api_key=PLACEHOLDER,
+        base_url=endpoint.url,
         http_client=http,
         max_retries=0,
         timeout=600.0,

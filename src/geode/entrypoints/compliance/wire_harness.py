@@ -7,7 +7,9 @@ from contextlib import asynccontextmanager
 from typing import Any, ClassVar, Final
 
 import httpx2
+from pydantic import SecretStr
 
+from geode.adapters.credentials_static import GivenCredential
 from geode.adapters.http_json.clients import new_http_client
 from geode.adapters.http_json.endpoint import Endpoint
 from geode.domain.content import Opaque, Owner
@@ -63,7 +65,8 @@ class WireHarness(SendingHarness):
     ) -> ModelAdapter:
         """The adapter as geode builds it, with an address and a key that nobody has judged."""
         route = Route(Provider(NAME, self.wire, "http://lab.test", None, self.dialect).target, model or self.model)
-        endpoint = Endpoint(self.base_url(base_url), f'Provider("{NAME}")', key)
+        credential = GivenCredential(SecretStr(key), f'Provider("{NAME}")')
+        endpoint = Endpoint(self.base_url(base_url), credential.source, credential)
         return await connect(Connection(route, self.capabilities.models, endpoint), http)
 
     @asynccontextmanager

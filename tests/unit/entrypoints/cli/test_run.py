@@ -244,8 +244,10 @@ def test_streamed_text_is_on_stdout_and_the_rest_on_stderr(run: Callable[..., Ra
         (["Hi", "--base-url", "http://127.0.0.1:1"], "no model is named: give --model ID, or set GEODE_MODEL, or geode config"),
         (
             ["Hi", "--model", "llama"],
-            "o4-…, or declare it in routing.toml [unknown-model]\n"
-            "For a server of your own: --base-url URL --wire messages|responses|chat\n",
+            (
+                "o4-…, or declare it in routing.toml [unknown-model]\n"
+                "For a server of your own: --base-url URL --wire messages|responses|chat\n"
+            ),
         ),
         (["Hi", "--model", "llama", "--base-url", "http://127.0.0.1:1"], "For a server of your own: --base-url URL --wire"),
         (
