@@ -9,6 +9,7 @@ from geode.entrypoints.compliance.cancellation import CancellationContract
 from geode.entrypoints.compliance.capabilities import CapabilityContract
 from geode.entrypoints.compliance.clock import ClockContract, ClockHarness
 from geode.entrypoints.compliance.conversations import ConversationStoreContract, ConversationStoreHarness
+from geode.entrypoints.compliance.credentials import CredentialContract, CredentialHarness
 from geode.entrypoints.compliance.facts import FactsContract
 from geode.entrypoints.compliance.faults import FaultContract
 from geode.entrypoints.compliance.harness import ModelHarness, SendingHarness
@@ -40,6 +41,8 @@ __all__ = [
     "ClockHarness",
     "ConversationStoreContract",
     "ConversationStoreHarness",
+    "CredentialContract",
+    "CredentialHarness",
     "DurableResultStoreContract",
     "DurableResultStoreHarness",
     "FactsContract",

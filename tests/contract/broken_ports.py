@@ -33,6 +33,7 @@ from geode.entrypoints.compliance.shipped import MemoryConversationsHarness, Mem
 from geode.ports import Tool, ToolSpec
 from geode.ports.results import Origin, Piece
 from geode.ports.schema import Check
+from tests.contract.broken_credentials import BROKEN_CREDENTIALS
 
 
 class AnswersEverything(ApproverHarness):
@@ -338,6 +339,7 @@ BROKEN_PORTS: Final[Mapping[type[Any], frozenset[str]]] = {
             "what_cannot_be_that_small_is_a_value_error",
         }
     ),
+    **BROKEN_CREDENTIALS,
     MixesRuns: frozenset({"runs_at_the_same_time_are_kept_apart"}),
     Undescribed: frozenset({"it_is_described_for_any_provider"}),
     RaisesNothing: frozenset({"a_failure_is_a_failed_result"}),

@@ -78,7 +78,8 @@ class OAuthCredential:
         return await self._renewing.result()
 
     def refused(self, secret: SecretStr) -> None:
-        self._refused = secret
+        if self._read is not None and self._read[1].access == secret:
+            self._refused = secret
 
     @property
     def _way_out(self) -> str:

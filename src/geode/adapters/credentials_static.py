@@ -24,6 +24,8 @@ class GivenCredential:
         return self._source
 
     async def secret(self) -> SecretStr:
+        if problem := key_problem(self._secret.get_secret_value()):
+            raise CredentialError(f"the key from {self._source} {problem}")
         return self._secret
 
     def refused(self, secret: SecretStr) -> None:

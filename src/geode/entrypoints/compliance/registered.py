@@ -10,6 +10,7 @@ from geode.entrypoints.compliance.approval import ApproverContract, ApproverHarn
 from geode.entrypoints.compliance.clock import ClockContract, ClockHarness
 from geode.entrypoints.compliance.contract import Contract
 from geode.entrypoints.compliance.conversations import ConversationStoreContract, ConversationStoreHarness
+from geode.entrypoints.compliance.credentials import CredentialContract, CredentialHarness
 from geode.entrypoints.compliance.harness import ModelHarness, SendingHarness
 from geode.entrypoints.compliance.images import ImageResizerContract, ImageResizerHarness
 from geode.entrypoints.compliance.journal import JournalContract, JournalHarness, JournalStoreContract, JournalStoreHarness
@@ -39,6 +40,7 @@ CONTRACTS: Final[tuple[tuple[type[Any], type[Contract]], ...]] = (
     (DurableResultStoreHarness, DurableResultStoreContract),
     (ResultStoreHarness, ResultStoreContract),
     (TokenCounterHarness, TokenCounterContract),
+    (CredentialHarness, CredentialContract),
 )
 # One for a process: pytest proves one adapter in a run.
 _chosen: Final[list[type[Contract]]] = []
