@@ -27,6 +27,7 @@ from geode.domain.results import Rendering
 from geode.domain.routing import resolve
 from geode.domain.thinking import Thinking, parse_thinking
 from geode.entrypoints.approvers import AskEach, InTurn, takes_one
+from geode.entrypoints.fallbacks import Resolved, fallbacks_of, targets_of
 from geode.entrypoints.long_results import LongResults, counter, long_results
 from geode.entrypoints.providers import Connection, connect, find_connection
 from geode.entrypoints.settings import Answer, Settings, checked
@@ -72,7 +73,7 @@ class Runtime:
         self._http = settings.get("http")
         self._max_sessions = _checked_max(max_sessions)
         self._loop: asyncio.AbstractEventLoop | None = None
-        self._adapter: ModelAdapter | None = None
+        self._adapters: dict[int, ModelAdapter] = {}
 
     async def __aenter__(self) -> Self:
         if self._loop is not None:
@@ -81,6 +82,7 @@ class Runtime:
         # Made here, since each belongs to one event loop: a Runtime may be opened again in another.
         self._places = None if self._max_sessions is None else asyncio.Semaphore(self._max_sessions)
         self._connecting = asyncio.Lock()
+        self._own_http: httpx2.AsyncClient | None = None
         self._open = AsyncExitStack()
         return self
 
@@ -88,11 +90,12 @@ class Runtime:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         await self._open.__aexit__(kind, error, trace)
-        model: object = self._adapter
-        self._loop = self._adapter = None
-        # A default model serves other sessions too; whoever set it checks its end.
-        if error is None and model is not default.value and isinstance(model, ChecksItsEnd):
-            model.finish()
+        models: dict[int, object] = {**{id(model): model for model, _ in self._prepared.fallbacks}, **self._adapters}
+        self._loop, self._adapters = None, {}
+        for model in models.values():
+            # A default model serves other sessions too; whoever set it checks its end.
+            if error is None and model is not default.value and isinstance(model, ChecksItsEnd):
+                model.finish()
 
     @asynccontextmanager
     async def session(self) -> AsyncIterator[AgenticLoop]:
@@ -103,12 +106,13 @@ class Runtime:
                 await lent.enter_async_context(self._places)
             prepared = self._prepared
             asking = Asking(
-                await self._model(),
+                await self._opened(prepared.model),
                 prepared.model_id,
                 prepared.system,
                 prepared.effort,
                 prepared.temperature,
                 prepared.thinking,
+                targets_of(prepared.fallbacks, self._opened, prepared.effort, prepared.temperature, prepared.thinking),
             )
             catalog, shelf = prepared.long_results.opened(prepared.catalog, prepared.model_id)
             if shelf is not None:
@@ -126,20 +130,23 @@ class Runtime:
                 "other-loop", f"this Runtime belongs to {self._loop!r} and was used from {running!r}; make one per event loop"
             )
 
-    async def _model(self) -> ModelAdapter:
+    async def _opened(self, model: ModelAdapter | Connection) -> ModelAdapter:
+        """The adapter of a model of this runtime, made once."""
         async with self._connecting:
-            if self._adapter is None:
-                model = self._prepared.model
-                self._adapter = await connect(model, await self._client()) if isinstance(model, Connection) else model
-            return self._adapter
+            if id(model) not in self._adapters:
+                made = await connect(model, await self._client()) if isinstance(model, Connection) else model
+                self._adapters[id(model)] = made
+            return self._adapters[id(model)]
 
     async def _client(self) -> httpx2.AsyncClient:
         """The host's client, or one of our own, closed with this runtime."""
         if self._http is not None:
             return self._http
-        from geode.adapters.http_json.clients import new_http_client
+        if self._own_http is None:
+            from geode.adapters.http_json.clients import new_http_client
 
-        return await self._open.enter_async_context(new_http_client())
+            self._own_http = await self._open.enter_async_context(new_http_client())
+        return self._own_http
 
 
 @asynccontextmanager
@@ -202,6 +209,7 @@ class Prepared:
 
     model: ModelAdapter | Connection
     model_id: str
+    fallbacks: tuple[Resolved, ...]
     system: str
     effort: str | None
     temperature: float | None
@@ -218,7 +226,8 @@ def prepare(settings: Settings) -> Prepared:
     from geode.adapters.schema_jsonschema import JsonschemaValidator
     from geode.entrypoints.tools import build_tools
 
-    model, model_id = _model(settings)
+    model, model_id = primary = _model(settings)
+    fallbacks = fallbacks_of(settings, primary, lambda one: _resolved(one, settings))
     deps = settings.get("deps")
     validator = settings.get("validator") or JsonschemaValidator()
     catalog = Catalog.of(build_tools(settings.get("tools", ()), deps, validator), validator)
@@ -240,6 +249,7 @@ def prepare(settings: Settings) -> Prepared:
     return Prepared(
         model,
         model_id,
+        fallbacks,
         settings.get("system", ""),
         settings.get("effort"),
         _temperature(settings),
@@ -251,10 +261,14 @@ def prepare(settings: Settings) -> Prepared:
     )
 
 
-def _model(settings: Settings) -> tuple[ModelAdapter | Connection, str]:
+def _model(settings: Settings) -> Resolved:
     model = settings.get("model") or default.value or os.environ.get("GEODE_MODEL")
     if not model:
         raise Misuse("no-model", "no model is named: give model=…, or set GEODE_MODEL")
+    return _resolved(model, settings)
+
+
+def _resolved(model: str | ModelAdapter, settings: Settings) -> Resolved:
     if not isinstance(model, str):
         if not hasattr(model, "acomplete"):
             raise Misuse("model-type", f"model must be a model id or an adapter, got {type(model).__name__}")

@@ -15,11 +15,15 @@ _CREDENTIALS: Final = re.compile(r"//(.*)@", re.DOTALL)
 
 @dataclass(frozen=True)
 class Endpoint:
-    """A base address, the place it was taken from (for messages), and the key that is sent there."""
+    """A base address, the place it was taken from (for messages), and the key that is sent there.
+
+    `subscription`: the key is that of a plan, which pays for a span of time and not for each call.
+    """
 
     base_url: str = field(repr=False)
     source: str
     api_key: str = field(repr=False)
+    subscription: bool = False
 
     @property
     def address(self) -> str:

@@ -41,7 +41,7 @@ class HttpModel:
             body = await self.exchange.whole(encoded, request.limits.call_timeout_seconds)
             answer = body.bind(lambda body: decoded(self.wire, body, owner))
         schemas = self.capabilities.schemas or PLAIN
-        return answer.map(lambda reply: restored(reply, request.tools, schemas)).alt(self._discreet)
+        return answer.map(lambda reply: restored(reply, request.tools, schemas)).alt(self._of_endpoint)
 
     async def _streamed(self, encoded: bytes, owner: Owner, idle: float, emit: Emit) -> Result[AdapterCallResult, CallFailure]:
         reading, broke = StreamReading(self.wire, owner, self.exchange.endpoint.address), None
@@ -63,8 +63,10 @@ class HttpModel:
             await emit(delta)
         return reply
 
-    def _discreet(self, failure: CallFailure) -> CallFailure:
-        return replace(failure, message=self.exchange.endpoint.discreet(failure.message))
+    def _of_endpoint(self, failure: CallFailure) -> CallFailure:
+        """The facts without secrets, and with what is known of the credential."""
+        endpoint = self.exchange.endpoint
+        return replace(failure, message=endpoint.discreet(failure.message), subscription=endpoint.subscription)
 
 
 def _under_own_names(emit: Emit, own: Mapping[str, str]) -> Emit:
