@@ -16,7 +16,7 @@ from geode.application.stage import checked_answers, decided
 from geode.application.streaming import Put, streamed
 from geode.domain.approval import Decision
 from geode.domain.codec import loads
-from geode.domain.content import Owner, ToolResult
+from geode.domain.content import ToolResult
 from geode.domain.conversation import Conversation
 from geode.domain.errors import Misuse
 from geode.domain.loop.actions import Finish
@@ -141,7 +141,7 @@ class AgenticLoop:
         asking, tools = self._asking, self._catalog
         return begin(
             run_id=self._around.new_run_id(),
-            owner=Owner(asking.adapter.name, asking.model),
+            owner=asking.owner,
             policy=self._policy,
             tools=tools.facts,
             conversation=conversation or Conversation(),
@@ -150,6 +150,7 @@ class AgenticLoop:
             can_ask=self._around.approver is not None,
             can_compact=any(hook.compact for hook in self._around.hooks),
             first_choice=forced_choice(tool_choice, tools.specs),
+            fallbacks=asking.others,
         )
 
     async def _resume(self, snapshot: str, answers: Mapping[str, Decision], put: Put | None) -> Outcome:
@@ -188,14 +189,14 @@ class AgenticLoop:
         self, stored: State, answers: Mapping[str, Decision], found: Mapping[str, ToolResult | None] | None = None
     ) -> State:
         """`stored`, gone on with; `found` is what reconcilers said, where the run is taken from a journal."""
-        owner = Owner(self._asking.adapter.name, self._asking.model)
+        owner, others = self._asking.owner, self._asking.others
         now, tools = self._around.clock.now(), self._catalog.facts
         answered = checked_answers(answers)
         verdicts = {call.id: self._catalog.check(call) for call in to_check_again(stored, tools)}
         if found is None:
-            state = taken_up(stored, owner, tools, now, answered, verdicts=verdicts)
+            state = taken_up(stored, owner, tools, now, answered, verdicts=verdicts, fallbacks=others)
         else:
-            state = revived(stored, owner, tools, now, answered=answered, reconciled=found, verdicts=verdicts)
+            state = revived(stored, owner, tools, now, answered=answered, reconciled=found, verdicts=verdicts, fallbacks=others)
         waiting, changed = askable(stored), changed_tools(stored, tools)
         for call_id in answers:
             if call_id not in waiting:

@@ -122,7 +122,8 @@ class Announcer:
     async def _hand_on(self, kind: type[AnyEvent], fields: dict[str, Any]) -> list[str]:
         """Tell everyone; what is to be noticed about observers that failed for the first time."""
         self._seq += 1
-        event = kind(run_id=self.run_id, seq=self._seq, round=self._round, attempt=self._attempt, **fields)
+        place = {"run_id": self.run_id, "seq": self._seq, "round": self._round, "attempt": self._attempt}
+        event = kind(**{**place, **fields})
         notices: list[str] = []
         for observer in self._observers:
             failure = await self._failure_of(observer, event)

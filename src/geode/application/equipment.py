@@ -57,13 +57,16 @@ class Equipment:
         self._asking, self._catalog, self._around, self._shelf = asking, catalog, around, shelf
         self.announcer = Announcer(before.terms.run_id, around.observers, put, before.counters.rounds, told)
         self.hooking = Hooking(around.hooks, catalog, self.announcer, policy.tool_timeout_seconds)
-        self.guard = ResultGuard(policy, window_of(asking.model), around.count_tokens, shelf, self.announcer)
-        self.contents = Contents.of(policy, around.rendering, asking.adapter.capabilities.pictures, around.resizer)
+        self._policy = policy
+        window = window_of(asking.serving(before.terms.owner).model)
+        self.guard = ResultGuard(policy, window, around.count_tokens, shelf, self.announcer)
+        self.contents = self._contents_for(asking)
+        self._stage: StagePerformer | None = None
 
     def run_of(self, state: State) -> Run:
         """The run that begins with `state`, or goes on from it."""
         around = self._around
-        stage = StagePerformer(
+        stage = self._stage = StagePerformer(
             catalog=self._catalog,
             policy=state.terms.policy,
             deps=around.deps,
@@ -75,8 +78,19 @@ class Equipment:
             guard=self.guard,
             results=self._shelf or NothingStored(),
         )
-        call = ModelCall(self._asking, self._catalog, around.clock, self.announcer, self.hooking)
+        call = ModelCall(self._asking, self._catalog, around.clock, self.announcer, self.hooking, asks=self._fit)
         return Run(state, announcer=self.announcer, call=call, stage=stage, clock=around.clock, journal=around.journal)
+
+    def _fit(self, asking: Asking) -> None:
+        """Results are made for the model that is asked from here on."""
+        self.guard.fit(window_of(asking.model))
+        self.contents = self._contents_for(asking)
+        if self._stage is not None:
+            self._stage.fit(self.contents)
+
+    def _contents_for(self, asking: Asking) -> Contents:
+        around = self._around
+        return Contents.of(self._policy, around.rendering, asking.adapter.capabilities.pictures, around.resizer)
 
     async def found(self, stored: State) -> dict[str, ToolResult | None]:
         """What became of the calls that had been started, as far as their tools can tell."""

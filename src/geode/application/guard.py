@@ -32,6 +32,11 @@ class ResultGuard:
             self._limits[tool] = self._fitted(tool)
         return self._limits[tool]
 
+    def fit(self, window: int | None) -> None:
+        """Another model reads the results from here on."""
+        self._window = window
+        self._limits.clear()
+
     def _fitted(self, tool: str) -> ResultLimits:
         limits = self._policy.limits_of(tool).within(self._window)
         return limits.without_store if self._shelf is None or tool == RECALL else limits

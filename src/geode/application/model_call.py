@@ -3,22 +3,21 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Collection
+from collections.abc import Callable, Collection
 from dataclasses import dataclass, replace
-from typing import cast
-
-from returns.result import Failure, Result
 
 from geode.application.announcer import Announcer
 from geode.application.catalog import Catalog
-from geode.application.foreign import handed, kind_of, warn
+from geode.application.foreign import explained, handed, warn
 from geode.application.hooking import Hooking
+from geode.application.one_call import one_call
+from geode.application.targets import Target
 from geode.domain.binding import bound
 from geode.domain.call_ids import with_unique_ids
 from geode.domain.choice import Named, ToolChoice, choice_word
-from geode.domain.failures import CallFailure
-from geode.domain.loop.actions import CallModel
-from geode.domain.loop.inputs import CallRefused, Compacted, Input, ModelFailed, ModelReplied
+from geode.domain.content import Owner
+from geode.domain.loop.actions import CallModel, SwitchModel
+from geode.domain.loop.inputs import CallRefused, Compacted, Input, ModelFailed, ModelReplied, Switched
 from geode.domain.loop.state import State
 from geode.domain.models import row_of
 from geode.domain.negotiation import negotiate
@@ -34,7 +33,7 @@ from geode.ports.model import CallPart, Delta, ModelAdapter, TextPart, ThinkingP
 
 @dataclass(frozen=True, slots=True)
 class Asking:
-    """What every request of a session has in common."""
+    """What every request of a session has in common, while one model is asked; `fallbacks` may be asked after it."""
 
     adapter: ModelAdapter
     model: str
@@ -42,6 +41,35 @@ class Asking:
     effort: str | None = None
     temperature: float | None = None
     thinking: Thinking | None = None
+    fallbacks: tuple[Target, ...] = ()
+
+    @property
+    def owner(self) -> Owner:
+        """The model that is asked."""
+        return Owner(self.adapter.name, self.model)
+
+    @property
+    def others(self) -> tuple[Owner, ...]:
+        """The models that may be asked after it."""
+        return tuple(one.owner for one in self.fallbacks)
+
+    def serving(self, owner: Owner) -> Owner:
+        """The model that a run goes on with which `owner` served before."""
+        return owner if owner in self.others else self.owner
+
+    async def of(self, owner: Owner) -> Asking:
+        """The same of `owner`, which is this model or one of the fallbacks; opens its adapter."""
+        if owner == self.owner:
+            return self
+        one = next(one for one in self.fallbacks if one.owner == owner)
+        return replace(
+            self,
+            adapter=await one.opened(),
+            model=owner.model,
+            effort=one.effort,
+            temperature=one.temperature,
+            thinking=one.thinking,
+        )
 
     def request(self, state: State, call: CallModel, catalog: Catalog, *, streamed: bool) -> AdapterCallRequest:
         """The request for the pending call."""
@@ -64,16 +92,30 @@ class Asking:
 class ModelCall:
     """Performs the model calls of one run."""
 
-    def __init__(self, asking: Asking, catalog: Catalog, clock: Clock, announcer: Announcer, hooking: Hooking) -> None:
-        self._asking, self._catalog, self._clock = asking, catalog, clock
-        self._announcer, self._hooking = announcer, hooking
+    def __init__(
+        self,
+        asking: Asking,
+        catalog: Catalog,
+        clock: Clock,
+        announcer: Announcer,
+        hooking: Hooking,
+        *,
+        asks: Callable[[Asking], None],
+    ) -> None:
+        """`asks` is told when another model is asked than the session's own."""
+        self._asking, self._session, self._owner = asking, asking, asking.owner
+        self._catalog, self._clock = catalog, clock
+        self._announcer, self._hooking, self._asks = announcer, hooking, asks
         self._shown = False
         self._noticed = set[str]()
 
     async def perform(self, state: State, call: CallModel) -> Input:
         """What came of the call. Nothing leaves when the adapter cannot carry the request."""
-        adapter = self._asking.adapter
         self._announcer.at(call)
+        closed = await self._open(state.terms.owner, call.timeout_seconds)
+        if closed:
+            return CallRefused(self._clock.now(), f"{state.terms.owner.adapter} cannot be asked: {closed}")
+        adapter = self._asking.adapter
         built = self._asking.request(state, call, self._catalog, streamed=self._announcer.streamed)
         request = await self._hooking.before_model(built)
         if isinstance(request, Veto):
@@ -94,7 +136,8 @@ class ModelCall:
             tool_choice=_shown(sent.tool_choice),
             wrap_up=call.wrap_up is not None,
         )
-        answer = await self._within_deadline(sent, call)
+        self._shown = False
+        answer = await one_call(adapter, sent, self._emit, self._announcer.being_cancelled)
         failure = answer.swap().value_or(None)
         if failure is not None:
             facts = replace(failure, after_output=failure.after_output or self._shown)
@@ -115,28 +158,28 @@ class ModelCall:
         await self._announcer.notice("compacted", f"{text} to {len(found.turns)}")
         return Compacted(self._clock.now(), found)
 
-    async def _within_deadline(self, request: AdapterCallRequest, call: CallModel) -> Result[AdapterCallResult, CallFailure]:
-        """What the adapter answers, or that it did not in time, or that it broke.
+    async def switch(self, asked: SwitchModel) -> Switched:
+        """Have the next model at hand."""
+        return Switched(self._clock.now(), await self._open(asked.to, asked.call.timeout_seconds))
 
-        An AssertionError passes, since it is meant for a test, and so does what is no Exception, since
-        it is meant for whoever runs the program; but no adapter ends the program by SystemExit.
-        """
-        self._shown = False
-        deadline = asyncio.timeout(call.timeout_seconds)
+    async def _open(self, owner: Owner, seconds: float) -> str:
+        """From here on `owner` is asked. "", or why it cannot be: its adapter is made by code that may raise anything."""
+        if owner == self._owner:
+            return ""
+        deadline = asyncio.timeout(seconds)
         try:
             async with deadline:
-                answer: object = await self._asking.adapter.acomplete(request, self._emit)
-        except asyncio.CancelledError as error:
-            if self._announcer.being_cancelled():
+                self._asking = await self._session.of(owner)
+        except (Exception, SystemExit, asyncio.CancelledError) as error:
+            if isinstance(error, AssertionError) or (
+                isinstance(error, asyncio.CancelledError) and self._announcer.being_cancelled()
+            ):
                 raise
-            return _broken(error)
-        except (Exception, SystemExit) as error:
-            if isinstance(error, AssertionError):
-                raise
-            return _late(call.timeout_seconds) if deadline.expired() else _broken(error)
-        if isinstance(answer, Result):
-            return cast("Result[AdapterCallResult, CallFailure]", answer)
-        return _failure(f"the adapter returned {kind_of(answer)}, not a Success or a Failure")
+            warn(f"{owner.adapter} could not be opened", error)
+            return f"it was not ready within {seconds:g} s" if deadline.expired() else explained(error)
+        self._owner = owner
+        self._asks(self._asking)
+        return ""
 
     async def _emit(self, delta: Delta) -> None:
         match delta:
@@ -163,22 +206,6 @@ class ModelCall:
                 request_id=reply.request_id,
             )
         return ModelReplied(self._clock.now(), reply, verdicts)
-
-
-def _late(seconds: float) -> Result[AdapterCallResult, CallFailure]:
-    way_out = "Policy(call_timeout_seconds=…) or Policy(max_seconds=…)"
-    return Failure(CallFailure(None, "response", f"no answer within {seconds:g} s", timed_out=True, way_out=way_out))
-
-
-def _broken(error: BaseException) -> Result[AdapterCallResult, CallFailure]:
-    """An expected failure is a value: an exception is a mistake in the adapter, and trying again is no way out."""
-    warn("the adapter raised", error)
-    return _failure(f"the adapter raised {kind_of(error)}, where a failure should be returned")
-
-
-def _failure(message: str) -> Result[AdapterCallResult, CallFailure]:
-    way_out = "This is a mistake in the adapter; the log says more"
-    return Failure(CallFailure(None, "response", message, way_out=way_out))
 
 
 def _shown(choice: ToolChoice) -> str:

@@ -70,6 +70,10 @@ class ToolCallProcessor:
         self._working[task] = call
         task.add_done_callback(self._ended)
 
+    def fit(self, contents: Contents) -> None:
+        """Results are made so from here on."""
+        self._contents = contents
+
     def stop_waiting(self) -> None:
         """Give up what has not begun because its time has not come."""
         for task, call in tuple(self._working.items()):

@@ -12,9 +12,9 @@ from geode.application.foreign import Noted, handed, kind_of
 from geode.application.model_call import ModelCall
 from geode.application.stage import StagePerformer
 from geode.domain.codec import dumps
-from geode.domain.content import ToolResult, ToolUseBlock
-from geode.domain.loop.actions import CallModel, Compact, Finish, RunStage, Suspend, Wait
-from geode.domain.loop.inputs import Decided, Input, Interrupted, ModelFailed, ModelReplied, StopRequested, Waited
+from geode.domain.content import Owner, ToolResult, ToolUseBlock
+from geode.domain.loop.actions import CallModel, Compact, Finish, RunStage, Suspend, SwitchModel, Wait
+from geode.domain.loop.inputs import Decided, Input, Interrupted, ModelFailed, ModelReplied, StopRequested, Switched, Waited
 from geode.domain.loop.outcome import Outcome, Suspended
 from geode.domain.loop.state import OpenRound, State
 from geode.domain.loop.step import step
@@ -82,7 +82,7 @@ class Run:
                 calls = tuple(state.round.call(id) for id in asked)
                 usage = state.counters.usage
                 return Suspended(state.said, state.closed, usage, state.terms.run_id, calls, dumps(state))
-            case CallModel() | RunStage() | Wait() | Compact():
+            case CallModel() | RunStage() | Wait() | SwitchModel() | Compact():
                 return None
 
     async def _next_input(self) -> Input:
@@ -100,6 +100,8 @@ class Run:
                 return await self._unless_stopped(self._call.perform(self.state, call))
             case Wait(seconds=seconds):
                 return await self._unless_stopped(self._pause(seconds))
+            case SwitchModel() as asked:
+                return await self._unless_stopped(self._call.switch(asked))
             case Compact():
                 return await self._unless_stopped(self._call.compact(self.state))
             case RunStage():
@@ -176,7 +178,10 @@ class Run:
 
     async def _tell(self, before: State, after: State, input: Input | None = None) -> None:
         if isinstance(after.pending, Wait) and isinstance(input, ModelFailed):
-            await self._announcer.tell(events.Retrying, seconds=after.pending.seconds, why=input.failure.message)
+            why, quota = input.failure.message, input.failure.quota
+            await self._announcer.tell(events.Retrying, seconds=after.pending.seconds, why=why, quota=quota)
+        if isinstance(before.pending, SwitchModel) and isinstance(input, Switched) and not input.refused:
+            await self._tell_switch(before.terms.owner, before.pending)
         if isinstance(input, Decided):
             call = handed(before.round.call(input.call_id))
             await self._announcer.tell(events.ApprovalAnswered, call=call, decision=input.decision)
@@ -194,6 +199,16 @@ class Run:
                 pass
         for hint in hints_of(after.closed.turns[len(before.closed.turns) :]):
             await self._announcer.notice(hint.kind, hint.text)
+
+    async def _tell_switch(self, from_: Owner, asked: SwitchModel) -> None:
+        await self._announcer.tell(
+            events.ModelSwitched,
+            from_adapter=from_.adapter,
+            from_model=from_.model,
+            to_adapter=asked.to.adapter,
+            to_model=asked.to.model,
+            why=asked.why,
+        )
 
     async def _tell_recoveries(self, before: Mapping[str, Recovery], round: OpenRound) -> None:
         """Tell of every step that is about to be taken."""

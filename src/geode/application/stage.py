@@ -101,6 +101,10 @@ class StagePerformer:
             self._news.clear()
         return found if found is not None and _in_time(found, state) else None
 
+    def fit(self, contents: Contents) -> None:
+        """Results are made so from here on."""
+        self._processor.fit(contents)
+
     def wake(self) -> None:
         """The run is to stop: end the waiting for an input, and that of calls which are to be tried again."""
         self._processor.stop_waiting()

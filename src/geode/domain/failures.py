@@ -7,6 +7,8 @@ from dataclasses import dataclass
 from enum import Enum
 from typing import Final, Literal, TypeAlias
 
+from geode.domain.quota import Quota
+
 Phase: TypeAlias = Literal["connect", "response", "stream"]
 
 
@@ -27,6 +29,8 @@ class CallFailure:
     (`connect`), the server said what is wrong, inside a stream too (`response`), or what it was
     saying broke off (`stream`). `error_type` and `error_code` are the body's own fields.
     `after_output` says that text or a call had been shown. `way_out` is what the operator may change.
+    `quota` is what the provider told of the account's limits; `subscription` says that the credential is that of
+    a plan, which pays for a span of time and not for each call.
     """
 
     status: int | None
@@ -39,6 +43,8 @@ class CallFailure:
     hint: RetryHint = RetryHint()
     request_id: str = ""
     way_out: str = ""
+    quota: tuple[Quota, ...] = ()
+    subscription: bool = False
 
 
 class FailureClass(Enum):
@@ -81,7 +87,10 @@ _STATUS_OF: Final = {
     **dict.fromkeys(("api_error", "server_error", "timeout_error", "overloaded_error", "overloaded"), 500),
     **dict.fromkeys(("internal_server_error", "network_error", "1312", "1230", "1234", "500"), 500),
 }
-_PER_MINUTE = re.compile(r"\bper[- ]min(ute)?\b|\b[RT]PM\b", re.IGNORECASE)
+# Limits that pass by themselves, whatever label stands beside such words.
+_PASSING = re.compile(r"\bper[- ]min(ute)?\b|\b[RT]PM\b|\bconcurren(t requests?|cy)\b", re.IGNORECASE)
+# GLM says of these that they are limits of speed, on its plans too.
+_SPEED_CODES: Final = frozenset({"1302", "1303", "1305"})
 _LOW_CREDIT = re.compile(r"\bcredit balance is too low\b", re.IGNORECASE)
 _KEY_LIMIT = re.compile(r"^key limit exceeded\b", re.IGNORECASE)
 _TOO_LONG = re.compile(
@@ -121,18 +130,30 @@ def classify_retry_error(failure: CallFailure) -> FailureClass:
 
 
 def is_billing_fatal(failure: CallFailure) -> bool:
-    """Whether the account cannot pay: ends the call and any chain. Per-minute wording wins over a quota word."""
+    """Whether the account cannot pay: ends the call and any chain. Per-minute wording wins over a quota word.
+
+    A plan that refuses without saying when to come back is used up until its reset.
+    """
     if failure.status == 402 or failure.error_code == "402":
         return True
-    if _PER_MINUTE.search(failure.message):
+    if _PASSING.search(failure.message):
         return False
     if failure.error_code in _BILLING_CODES or failure.error_type in _BILLING_CODES:
+        return True
+    if is_used_up_plan(failure):
         return True
     # In a stream the status is that of the error's own word.
     status = effective_status(failure)
     if status == 400 and _LOW_CREDIT.search(failure.message):
         return True
     return status == 403 and _KEY_LIMIT.search(failure.message) is not None
+
+
+def is_used_up_plan(failure: CallFailure) -> bool:
+    """Whether a subscription answered 429 without a hint: nothing but its reset helps."""
+    if not failure.subscription or effective_status(failure) != 429 or provider_code(failure) in _SPEED_CODES:
+        return False
+    return failure.hint.seconds is None and not failure.hint.forbidden
 
 
 def is_request_fatal(failure: CallFailure) -> bool:
@@ -145,13 +166,19 @@ def effective_status(failure: CallFailure) -> int | None:
 
     A provider's code is believed before a 4xx status too: GLM answers 429 to what is no rate limit.
     """
-    by_code = _status_of_code(failure.error_code)
+    code = provider_code(failure)
+    by_code = _status_of_code(code)
     known = by_code if by_code is not None else _STATUS_OF.get(failure.error_type)
     if failure.status is None or failure.status < 400:
         return known if known is not None else (None if failure.status is None or failure.phase == "stream" else failure.status)
-    if failure.status == 429 and failure.error_code in _STATUS_OF and by_code is not None:
+    if failure.status == 429 and code in _STATUS_OF and by_code is not None:
         return by_code
     return failure.status
+
+
+def provider_code(failure: CallFailure) -> str:
+    """The code of the body; older servers of GLM put their number in the place of the type."""
+    return failure.error_code or (failure.error_type if failure.error_type.isdigit() else "")
 
 
 def _status_of_code(code: str) -> int | None:

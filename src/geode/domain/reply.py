@@ -10,6 +10,7 @@ from typing import Any, TypeAlias
 
 from geode.domain.content import Opaque, Text, ToolUseBlock, calls_in
 from geode.domain.json_value import clean_text
+from geode.domain.quota import Quota
 
 
 class Stop(Enum):
@@ -31,7 +32,8 @@ class Usage:
     """Tokens of one call or a sum of calls.
 
     `input_tokens` is the whole input, cached parts included, on every wire. `cost_usd` is what the
-    provider itself charged, in US dollars, or None where it does not say.
+    provider itself charged, in US dollars, or None where it does not say. `quota` is what it told last of the
+    account's limits.
     """
 
     input_tokens: int = 0
@@ -39,6 +41,7 @@ class Usage:
     cost_usd: Decimal | None = None
     cached_input_tokens: int = 0
     reasoning_tokens: int = 0
+    quota: tuple[Quota, ...] = ()
 
     @property
     def total_tokens(self) -> int:
@@ -52,6 +55,7 @@ class Usage:
             sum(costs, Decimal(0)) if costs else None,
             self.cached_input_tokens + other.cached_input_tokens,
             self.reasoning_tokens + other.reasoning_tokens,
+            other.quota or self.quota,
         )
 
 

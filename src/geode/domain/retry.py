@@ -6,7 +6,7 @@ import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from typing import Final, TypeGuard
+from typing import Final, TypeAlias, TypeGuard
 
 from geode.domain.errors import Misuse
 from geode.domain.failures import RETRYABLE, CallFailure, RetryHint, classify_retry_error
@@ -59,6 +59,39 @@ def retry_delay_for(policy: RetryPolicy, failure: CallFailure, attempt: int, jit
         return None
     delay = jitter * min(policy.base_seconds * 2.0 ** min(attempt - 1, _MAX_DOUBLINGS), policy.max_seconds)
     return max(delay, hint.seconds or 0.0)
+
+
+@dataclass(frozen=True, slots=True)
+class RetryAfter:
+    """The same model is asked again after `seconds`."""
+
+    seconds: float
+
+
+@dataclass(frozen=True, slots=True)
+class NextModel:
+    """The next model of the chain is asked, at once, with all its attempts before it."""
+
+
+@dataclass(frozen=True, slots=True)
+class GiveUp:
+    """Nobody is asked any more."""
+
+
+Following: TypeAlias = RetryAfter | NextModel | GiveUp
+
+
+def after_failure(policy: RetryPolicy, failure: CallFailure, attempt: int, jitter: float, *, is_last: bool) -> Following:
+    """What follows failed attempt number `attempt` (from 1) of a model; `is_last`: none comes after it in the chain.
+
+    All attempts on one model first; the next one only for a failure that might have passed by itself.
+    """
+    seconds = retry_delay_for(policy, failure, attempt, jitter)
+    if seconds is not None:
+        return RetryAfter(seconds)
+    if is_last or classify_retry_error(failure) not in RETRYABLE:
+        return GiveUp()
+    return NextModel()
 
 
 def read_retry_hint(headers: Mapping[str, str], now: float) -> RetryHint:

@@ -46,6 +46,7 @@ class GeodeContainer(containers.DeclarativeContainer):
     """
 
     model: _Setting = provide.Dependency(default=provide.Object(None))
+    fallbacks: _Setting = provide.Dependency(default=())
     tools: _Setting = provide.Dependency(default=())
     model_providers: _Setting = provide.Dependency(default=())
     approve: _Setting = provide.Dependency(default=provide.Object(None))
@@ -68,6 +69,7 @@ class GeodeContainer(containers.DeclarativeContainer):
 
     _settings: ClassVar[dict[str, _Setting]] = {
         "model": model,
+        "fallbacks": fallbacks,
         "tools": tools,
         "providers": model_providers,
         "approve": approve,

@@ -19,6 +19,7 @@ from geode.ports.events import (
     Hooked,
     ModelCalled,
     ModelReplied,
+    ModelSwitched,
     Notice,
     Retrying,
     RoundClosed,
@@ -124,6 +125,8 @@ def line_of(event: Event) -> Line | None:
             )
         case Retrying(seconds=seconds, why=why):
             return Line(f"attempt {event.attempt} failed: {short(why, _WIDTH)}; again in {time_text(seconds)}", "warning")
+        case ModelSwitched(to_adapter=adapter, to_model=model, why=why):
+            return Line(f"goes on with {adapter} {model}: {short(why, _WIDTH)}", "warning")
         case Notice(kind=kind, text=text):
             return Line(f"{kind}: {short(text, _WIDTH)}", "warning")
         case Finished(outcome=outcome):

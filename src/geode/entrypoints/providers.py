@@ -66,7 +66,9 @@ def find_connection(route: Route, registry: Registry, environment: Environment) 
     transport = _moved(target.transport, environment)
     source = transport.origin or f'Provider("{target.name}")'
     credential = _credential(target.name, target.credential, transport.base_url, environment)
-    return Connection(route, rows, Endpoint(transport.base_url, source, credential, transport.headers))
+    subscription = target.credential.billing == "subscription"
+    endpoint = Endpoint(transport.base_url, source, credential, transport.headers, subscription=subscription)
+    return Connection(route, rows, endpoint)
 
 
 def _moved(transport: Transport, environment: Environment) -> Transport:

@@ -18,7 +18,6 @@ from geode.application.catalog import Catalog, said_of_denied
 from geode.application.equipment import Surroundings
 from geode.application.model_call import Asking
 from geode.application.prompts import Prompt
-from geode.domain.configuration import Found
 from geode.domain.conversation import Conversation
 from geode.domain.errors import Misuse
 from geode.domain.loop.outcome import Outcome
@@ -28,6 +27,7 @@ from geode.domain.results import Rendering
 from geode.domain.thinking import Thinking, parse_thinking
 from geode.entrypoints.approvers import AskEach, InTurn, takes_one
 from geode.entrypoints.config import configuration, no_model
+from geode.entrypoints.fallbacks import Resolved, fallbacks_of, targets_of
 from geode.entrypoints.long_results import LongResults, counter, long_results
 from geode.entrypoints.providers import Connection, connect, find_connection
 from geode.entrypoints.registry import bootstrap_builtins
@@ -74,7 +74,7 @@ class Runtime:
         self._http = settings.get("http")
         self._max_sessions = _checked_max(max_sessions)
         self._loop: asyncio.AbstractEventLoop | None = None
-        self._adapter: ModelAdapter | None = None
+        self._adapters: dict[int, ModelAdapter] = {}
 
     async def __aenter__(self) -> Self:
         if self._loop is not None:
@@ -83,6 +83,7 @@ class Runtime:
         # Made here, since each belongs to one event loop: a Runtime may be opened again in another.
         self._places = None if self._max_sessions is None else asyncio.Semaphore(self._max_sessions)
         self._connecting = asyncio.Lock()
+        self._own_http: httpx2.AsyncClient | None = None
         self._open = AsyncExitStack()
         return self
 
@@ -90,11 +91,12 @@ class Runtime:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         await self._open.__aexit__(kind, error, trace)
-        model: object = self._adapter
-        self._loop = self._adapter = None
-        # A default model serves other sessions too; whoever set it checks its end.
-        if error is None and model is not default.value and isinstance(model, ChecksItsEnd):
-            model.finish()
+        models: dict[int, object] = {**{id(model): model for model, _ in self._prepared.fallbacks}, **self._adapters}
+        self._loop, self._adapters = None, {}
+        for model in models.values():
+            # A default model serves other sessions too; whoever set it checks its end.
+            if error is None and model is not default.value and isinstance(model, ChecksItsEnd):
+                model.finish()
 
     @asynccontextmanager
     async def session(self) -> AsyncIterator[AgenticLoop]:
@@ -105,12 +107,13 @@ class Runtime:
                 await lent.enter_async_context(self._places)
             prepared = self._prepared
             asking = Asking(
-                await self._model(),
+                await self._opened(prepared.model),
                 prepared.model_id,
                 prepared.system,
                 prepared.effort,
                 prepared.temperature,
                 prepared.thinking,
+                targets_of(prepared.fallbacks, self._opened, prepared.effort, prepared.temperature, prepared.thinking),
             )
             catalog, shelf = prepared.long_results.opened(prepared.catalog, prepared.model_id)
             if shelf is not None:
@@ -128,20 +131,23 @@ class Runtime:
                 "other-loop", f"this Runtime belongs to {self._loop!r} and was used from {running!r}; make one per event loop"
             )
 
-    async def _model(self) -> ModelAdapter:
+    async def _opened(self, model: ModelAdapter | Connection) -> ModelAdapter:
+        """The adapter of a model of this runtime, made once."""
         async with self._connecting:
-            if self._adapter is None:
-                model = self._prepared.model
-                self._adapter = await connect(model, await self._client()) if isinstance(model, Connection) else model
-            return self._adapter
+            if id(model) not in self._adapters:
+                made = await connect(model, await self._client()) if isinstance(model, Connection) else model
+                self._adapters[id(model)] = made
+            return self._adapters[id(model)]
 
     async def _client(self) -> httpx2.AsyncClient:
         """The host's client, or one of our own, closed with this runtime."""
         if self._http is not None:
             return self._http
-        from geode.adapters.http_json.clients import new_http_client
+        if self._own_http is None:
+            from geode.adapters.http_json.clients import new_http_client
 
-        return await self._open.enter_async_context(new_http_client())
+            self._own_http = await self._open.enter_async_context(new_http_client())
+        return self._own_http
 
 
 @asynccontextmanager
@@ -204,6 +210,7 @@ class Prepared:
 
     model: ModelAdapter | Connection
     model_id: str
+    fallbacks: tuple[Resolved, ...]
     system: str
     effort: str | None
     temperature: float | None
@@ -220,7 +227,8 @@ def prepare(settings: Settings) -> Prepared:
     from geode.adapters.schema_jsonschema import JsonschemaValidator
     from geode.entrypoints.tools import build_tools
 
-    model, model_id = _model(settings)
+    model, model_id = primary = _model(settings)
+    fallbacks = fallbacks_of(settings, primary, lambda one: _resolved(one, settings))
     deps = settings.get("deps")
     validator = settings.get("validator") or JsonschemaValidator()
     catalog = Catalog.of(build_tools(settings.get("tools", ()), deps, validator), validator)
@@ -242,6 +250,7 @@ def prepare(settings: Settings) -> Prepared:
     return Prepared(
         model,
         model_id,
+        fallbacks,
         settings.get("system", ""),
         settings.get("effort"),
         _temperature(settings),
@@ -253,29 +262,29 @@ def prepare(settings: Settings) -> Prepared:
     )
 
 
-def _model(settings: Settings) -> tuple[ModelAdapter | Connection, str]:
-    given = settings.get("model") or default.value or ""
-    if not isinstance(given, str):
-        if not hasattr(given, "acomplete"):
-            raise Misuse("model-type", f"model must be a model id or an adapter, got {type(given).__name__}")
-        return given, given.name
-    config = configuration({"model": Found(given, _ARGUMENT)} if given else {})
-    named = config.found("model")
+def _model(settings: Settings) -> Resolved:
+    """The primary: by the argument, or by the configuration. Misuse says where the id comes from."""
+    given = settings.get("model") or default.value
+    if given:
+        return _resolved(given, settings)
+    named = configuration().found("model")
     if named is None:
         raise no_model()
-    registry = bootstrap_builtins()
-    own = tuple(one.target if isinstance(one, Provider) else one for one in settings.get("providers", ()))
     try:
-        route = registry.route(named.value, own, config.sources)
+        return _resolved(named.value, settings)
     except Misuse as error:
-        if named.place == _ARGUMENT:
-            raise
-        raise error.said_of(f"the id comes from {named.place}") from None
-    found = find_connection(route, registry, config.environment)
+        raise error.said_of(f"the id comes from {named.place}") if error.id == "unknown-model" else error from None
+
+
+def _resolved(model: str | ModelAdapter, settings: Settings) -> Resolved:
+    if not isinstance(model, str):
+        if not hasattr(model, "acomplete"):
+            raise Misuse("model-type", f"model must be a model id or an adapter, got {type(model).__name__}")
+        return model, model.name
+    config, registry = configuration(), bootstrap_builtins()
+    own = tuple(one.target if isinstance(one, Provider) else one for one in settings.get("providers", ()))
+    found = find_connection(registry.route(model, own, config.sources), registry, config.environment)
     return found, found.route.model
-
-
-_ARGUMENT: Final = "model="
 
 
 def _journal(journal: object) -> Journal:

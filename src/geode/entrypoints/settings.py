@@ -39,6 +39,8 @@ class Settings(TypedDict, total=False):
     """All by keyword; every one may be left out.
 
     `model`: a model id or an adapter (a ScriptedModel in tests); else the variable GEODE_MODEL.
+    `fallbacks`: models that a run may switch to, in this order, when all attempts on the one before failed for
+    reasons that pass by themselves; none by default. Each run begins with `model`.
     `tools`: functions, methods or Tool values. `providers`: servers of your own, for ids `NAME/MODEL`.
     `approve`: a function of one call, or an Approver; without it everything above MCP_TRUSTED is denied.
     `hooks`: a Hooks or several, which may change or veto what leaves, what runs and what comes of it.
@@ -56,6 +58,7 @@ class Settings(TypedDict, total=False):
     """
 
     model: str | ModelAdapter
+    fallbacks: Sequence[str | ModelAdapter]
     tools: Sequence[Any]
     providers: Sequence[Provider | Target]
     approve: Approver | Answer
@@ -87,6 +90,7 @@ _ELSEWHERE: Final[Mapping[str, str]] = {
     "base_url": "providers=[Provider(…, base_url=…)]",
     "provider": "providers=[Provider(…)]",
     **dict.fromkeys(("instructions", "system_prompt", "system_message"), "system="),
+    **dict.fromkeys(("fallback", "fallback_models", "models"), "fallbacks=[MODEL, …]"),
     "reasoning_effort": "effort=",
     **dict.fromkeys(("messages", "history"), "run(…, conversation=…)"),
     **dict.fromkeys(("artifact_store", "result_store"), "results="),

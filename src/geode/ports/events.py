@@ -13,6 +13,7 @@ from geode.domain.approval import Decision, Question
 from geode.domain.content import ToolResult, ToolUseBlock
 from geode.domain.loop.outcome import Outcome
 from geode.domain.negotiation import AdjustmentKind
+from geode.domain.quota import Quota
 from geode.domain.reply import Stop, Usage
 from geode.domain.turns import HintKind
 from geode.ports.hooks import HookPoint
@@ -75,9 +76,27 @@ class ModelReplied(_Numbered):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Retrying(_Numbered):
-    """The call failed and is made again after `seconds`; deltas of this attempt are void."""
+    """The call failed and is made again after `seconds`; deltas of this attempt are void.
+
+    `quota`: what the provider told of the account's limits.
+    """
 
     seconds: float
+    why: str
+    quota: tuple[Quota, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ModelSwitched(_Numbered):
+    """The model that was asked failed for good, as `why` says, and another one is asked for the rest of the run.
+
+    Deltas of the last attempt are void.
+    """
+
+    from_adapter: str
+    from_model: str
+    to_adapter: str
+    to_model: str
     why: str
 
 
@@ -200,6 +219,7 @@ Event: TypeAlias = (
     | CallDelta
     | ModelReplied
     | Retrying
+    | ModelSwitched
     | ApprovalAsked
     | ApprovalAnswered
     | Hooked

@@ -48,7 +48,8 @@ async def test_three_attempts_in_all_and_no_wait_after_the_last() -> None:
     # Full jitter, drawn at 0.5: half of min(2 * 2 ** (n - 1), 30) seconds.
     assert clock.slept == [1.0, 2.0]
     assert outcome.reason == "model_error"
-    assert outcome.why == "scripted: scripted failure, 3 attempts in 3.0 s"
+    ways_on = "Another model may do: /model, or name some to fall back on in [model.fallbacks]"
+    assert outcome.why == f"scripted: scripted failure, 3 attempts in 3.0 s. {ways_on}"
     assert isinstance(outcome.error, ModelCallError)
 
 

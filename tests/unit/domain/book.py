@@ -27,6 +27,7 @@ from geode.domain.loop.inputs import (
     ModelFailed,
     ModelReplied,
     StopRequested,
+    Switched,
     TimePassed,
     ToolFinished,
     Waited,
@@ -105,8 +106,17 @@ class Book:
     """Follows a run by its inputs alone, and knows what must be pending after each."""
 
     def __init__(
-        self, policy: Policy, tools: Mapping[str, ToolFacts], *, can_ask: bool, can_compact: bool, first_choice: ToolChoice
+        self,
+        policy: Policy,
+        tools: Mapping[str, ToolFacts],
+        *,
+        can_ask: bool,
+        can_compact: bool,
+        first_choice: ToolChoice,
+        models: Sequence[str] = ("first",),
     ) -> None:
+        # The models that are left to be asked; the first of them is.
+        self.models = list(models)
         self.can_compact = can_compact
         self.policy, self.tools, self.can_ask, self.first_choice = policy, tools, can_ask, first_choice
         self.now = self.began = 0.0
@@ -136,6 +146,9 @@ class Book:
                 self.failed(failure, jitter)
             case CallRefused():
                 self.end("Failed", "request_error")
+            case Switched(refused=refused):
+                self.models.pop(0)
+                self.end("Failed", "model_error") if refused else self.call_model(attempt=1, again=True)
             case Compacted(conversation=shorter):
                 self.compacted(None if shorter is None else len(shorter.turns))
             case Waited():
@@ -260,24 +273,29 @@ class Book:
         return self.end("Failed", "model_error")
 
     def compacted(self, left: int | None) -> None:
-        """The same call, first attempt, over what is left: one turn in the place of those that are gone."""
+        """The same call, the same attempt, over what is left: one turn in the place of those that are gone."""
         if left is None:
             return self.end("Exhausted", "context_exhausted")
         gone = len(self.turns) - (left - 1)
         self.gone += [turn[1] for turn in self.turns[:gone] if turn[0] == "assistant"]
         self.turns = [("user",), *self.turns[gone:]]
-        return self.call_model(attempt=1, again=True)
+        return self.call_model(attempt=self.last_call[2], again=True)
 
     def failed(self, failure: CallFailure, jitter: float) -> None:
-        """Transient failures are tried three times in all, others never again."""
+        """Transient failures are tried three times in all of each model, others never again, and of no other model."""
         attempt, remaining = self.last_call[2], self.remaining
-        transient = failure.status in (None, 408, 429, 503)
+        transient = failure.status in (None, 408, 429, 503) and not failure.after_output
         delay = max(jitter * min(2.0 * 2 ** (attempt - 1), 30.0), failure.hint.seconds or 0.0)
-        again = transient and attempt < 3
-        if remaining is not None and ((failure.status == 408 and remaining <= 0) or (again and delay >= remaining)):
+        again = transient and attempt < 3 and delay <= 60
+        other = transient and not again and len(self.models) > 1
+        late = remaining is not None and remaining <= 0
+        if (late and (failure.status == 408 or other)) or (again and remaining is not None and delay >= remaining):
             return self.end("Exhausted", "time_budget")
         if again:
             self.pending = ("wait", delay)
+            return None
+        if other:
+            self.pending = ("switch", self.models[1])
             return None
         if failure.error_code == "context_length_exceeded":
             if not self.can_compact or self.compactions >= 2:

@@ -118,6 +118,7 @@ def begun(
     first_choice: ToolChoice = Auto(),
     conversation: Conversation = Conversation(),
     now: float = 0.0,
+    fallbacks: tuple[Owner, ...] = (),
 ) -> State:
     return begin(
         run_id="run-1",
@@ -130,6 +131,7 @@ def begun(
         can_ask=can_ask,
         can_compact=can_compact,
         first_choice=first_choice,
+        fallbacks=fallbacks,
     )
 
 

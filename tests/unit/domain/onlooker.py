@@ -15,11 +15,11 @@ import pytest
 from geode.domain.approval import Approve, Decision, Deny, Grant, Later
 from geode.domain.choice import Auto, Named, NoTools, Required, ToolChoice
 from geode.domain.codec import dumps, loads
-from geode.domain.content import ResultKind, Text, ToolResult, ToolUseBlock
+from geode.domain.content import Owner, ResultKind, Text, ToolResult, ToolUseBlock
 from geode.domain.conversation import Conversation
 from geode.domain.errors import IllegalInput
 from geode.domain.failures import RetryHint
-from geode.domain.loop.actions import CallModel, Compact, Finish, RunStage, Suspend, Wait
+from geode.domain.loop.actions import CallModel, Compact, Finish, RunStage, Suspend, SwitchModel, Wait
 from geode.domain.loop.inputs import (
     CallChanged,
     CallRefused,
@@ -32,6 +32,7 @@ from geode.domain.loop.inputs import (
     ModelFailed,
     ModelReplied,
     StopRequested,
+    Switched,
     TimePassed,
     ToolFinished,
     Waited,
@@ -58,6 +59,8 @@ STOPS_WITHOUT = [*[Stop.PAUSE] * 4, *[Stop.END] * 4, *Stop]
 VERDICTS: list[Verdict] = [*[Valid()] * 15, Invalid(("/p: bad",))]
 FAULTS = [
     *[failure(503), failure(429, hint=RetryHint(5.0, False, "5")), failure(None, phase="connect"), failure(408)] * 6,
+    *[failure(429, hint=RetryHint(900.0, False, "900"))] * 3,
+    failure(200, phase="stream", after_output=True),
     *(failure(400), failure(402), failure(401), *[failure(400, code="context_length_exceeded")] * 3),
 ]
 ANSWERS: list[Decision] = [
@@ -76,6 +79,8 @@ MOMENTS = [*["on"] * 150, "stop", "interrupt"]
 SECONDS = [*[0.0] * 16, 1.0, 25.0]
 # Bounds of what is picked above: of a run's rounds, of the calls of a round, and of answers put off.
 MOST_ROUNDS, MOST_CALLS, MOST_PUT_OFF = 16, 5, 12
+# The models that a run may switch to.
+OTHERS = (Owner("other-payg", "other-1"), Owner("acme-payg", "acme-2"))
 
 T = TypeVar("T")
 
@@ -132,10 +137,23 @@ class Onlooker:
         self.inputs_of = pick([INPUTS, INPUTS[:1], INPUTS[1:3]])
         choices: list[ToolChoice] = [*[Auto()] * 12, NoTools(), Required(), Named("t0")]
         first_choice = pick(choices)
+        self.fallbacks = OTHERS[: pick([0, 1, 2, 2])]
         self.state = begun(
-            self.policy, tools=self.tools, can_ask=self.can_ask, can_compact=can_compact, first_choice=first_choice
+            self.policy,
+            tools=self.tools,
+            can_ask=self.can_ask,
+            can_compact=can_compact,
+            first_choice=first_choice,
+            fallbacks=self.fallbacks,
         )
-        self.book = Book(self.policy, self.tools, can_ask=self.can_ask, can_compact=can_compact, first_choice=first_choice)
+        self.book = Book(
+            self.policy,
+            self.tools,
+            can_ask=self.can_ask,
+            can_compact=can_compact,
+            first_choice=first_choice,
+            models=[owner.model for owner in (OWNER, *self.fallbacks)],
+        )
         # A copy that goes through the codec before every input.
         self.twin = self.state
         self.now = 0.0
@@ -153,8 +171,10 @@ class Onlooker:
             if self.thorough:
                 self.refuse_what_is_out_of_place()
             self.take(self.next_input())
-            # A round: at most three attempts with a wait after each, and for each call four checks, answers and results.
-            assert self.inputs <= MOST_ROUNDS * (2 * 3 + 12 * MOST_CALLS) + self.put_off + 1, "the run does not end"
+            # A round: at most three attempts with a wait after each, a switch or a compaction twice in the run, and for
+            # each call four checks, answers and results.
+            most = MOST_ROUNDS * (2 * 3 + 12 * MOST_CALLS) + 2 * (2 * 3 + 1) + 2 * 2
+            assert self.inputs <= most + self.put_off + 1, "the run does not end"
         if self.thorough:
             self.refuse_what_is_out_of_place()
         self.check_the_end()
@@ -172,6 +192,9 @@ class Onlooker:
             case Wait(seconds=seconds):
                 self.now += seconds
                 return Waited(self.now)
+            case SwitchModel():
+                self.met.add("switch")
+                return Switched(self.now, self.pick([*[""] * 9, "no key"]))
             case Compact():
                 self.met.add("compact")
                 return self.compaction()
@@ -246,8 +269,8 @@ class Onlooker:
         before = self.state
         self.now += 1000.0
         answered = [call.id for call in before.round.postponed]
-        self.state = taken_up(self.state, OWNER, self.tools, self.now, answered)
-        self.twin = taken_up(loads(State, dumps(self.twin)), OWNER, self.tools, self.now, answered)
+        self.state = taken_up(self.state, OWNER, self.tools, self.now, answered, fallbacks=self.fallbacks)
+        self.twin = taken_up(loads(State, dumps(self.twin)), OWNER, self.tools, self.now, answered, fallbacks=self.fallbacks)
         self.book.taken_up(self.now)
         assert (self.state.pending, self.state.open, self.state.closed) == (before.pending, before.open, before.closed)
         left = before.remaining_seconds
@@ -281,6 +304,8 @@ class Onlooker:
 
     def check(self) -> None:
         assert self.pending() == self.book.pending
+        if not isinstance(self.state.pending, Finish):
+            assert self.state.terms.owner.model == self.book.models[0], "the run stays with the model that it switched to"
         self.check_turns()
         if isinstance(self.state.pending, RunStage):
             self.check_what_runs()
@@ -295,6 +320,9 @@ class Onlooker:
                 return ("call", round, attempt, choice, cause, limit, seconds)
             case Wait(seconds=seconds):
                 return ("wait", seconds)
+            case SwitchModel(to=to):
+                assert self.state.open is None
+                return ("switch", to.model)
             case Compact():
                 return ("compact",)
             case RunStage(start=start, ask=ask, check=check):
@@ -390,6 +418,8 @@ class Onlooker:
         decided = self.state.open.decisions if self.state.open is not None else {}
         entered = [id for id in ids if id in decided or id not in (*running, *about_to_be_asked)]
         round += [step_in for id in entered for step_in in (CallChanged(later, id, {}), CallVetoed(later, id, "no"))]
+        if not isinstance(pending, SwitchModel):
+            waited.append(Switched(later))
         if not isinstance(pending, Compact):
             waited.append(Compacted(later, None, "never asked"))
         match pending:
@@ -403,6 +433,8 @@ class Onlooker:
                 return [*waited, *round, *wrong]
             case Wait():
                 return [*model, *round, *waited[1:]]
+            case SwitchModel():
+                return [*model, *waited, *round]
             case Compact():
                 alone = Conversation((UserTurn((Text("all of it"),)),))
                 return [*model, *waited, *round, Compacted(later, self.state.closed), Compacted(later, alone)]

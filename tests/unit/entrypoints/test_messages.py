@@ -161,7 +161,9 @@ async def test_8_no_connection(monkeypatch: pytest.MonkeyPatch) -> None:
     assert outcome.why.startswith("openai-payg: cannot connect to ")
     assert "127.0.0.1:9" in outcome.why
     assert re.search(r", 3 attempts in \d+\.\d s\. ", outcome.why)
-    assert outcome.why.endswith("base_url comes from OPENAI_BASE_URL")
+    assert ". base_url comes from OPENAI_BASE_URL. " in outcome.why
+    assert "/model" in outcome.why
+    assert "[model.fallbacks]" in outcome.why
 
 
 async def test_9_a_page_instead_of_json(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -102,7 +102,10 @@ async def test_e_stream_to_a_ui(capsys: pytest.CaptureFixture[str]) -> None:
     [
         ([says("early")], "early"),
         ([calls(("get_weather", {"city": "Rome"}))] * 2 + [says("so far")], "so far (stopped by max_rounds)"),
-        ([fails(401, message="bad key")], "auth_error: scripted: bad key"),
+        (
+            [fails(401, message="bad key")],
+            "auth_error: scripted: bad key. Check the key: it is wrong, expired or not one of this provider",
+        ),
         ([refuses("no")], "Refused"),
     ],
 )

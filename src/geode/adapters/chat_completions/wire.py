@@ -75,7 +75,8 @@ class ChatWire:
             return Failure(CallFailure(200, "response", "the reply has no choices", request_id=body.request_id))
         word = string(choices[0].get("finish_reason"))
         if choices[0].get("error") or word in BROKEN:
-            return Failure(error_in_body({"error": choices[0].get("error") or {"type": word}}, body.request_id))
+            error = choices[0].get("error") or {"type": word}
+            return Failure(error_in_body({"error": error}, body.request_id, quota=body.quota))
         message = mapping(choices[0].get("message"))
         refusal = clean_text(string(message.get("refusal")))
         return Success(

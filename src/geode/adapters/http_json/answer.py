@@ -10,13 +10,14 @@ import httpx2
 from returns.result import Failure, Result
 
 from geode.adapters.http_json.deltas import Halves
-from geode.adapters.http_json.facts import error_in_body, failure_of_response, misread, not_json, request_id
+from geode.adapters.http_json.facts import error_in_body, failure_of_response, misread, not_json, quotas_of, request_id
 from geode.adapters.http_json.json_bytes import read_object
 from geode.adapters.http_json.reading import reported_error
 from geode.adapters.http_json.sse import MAX_EVENT_BYTES, EventSplitter, EventTooLong
 from geode.adapters.http_json.wire import END_MARK, Accumulator, Body, Wire
 from geode.domain.content import Owner
 from geode.domain.failures import CallFailure
+from geode.domain.quota import Quota
 from geode.domain.reply import AdapterCallResult
 from geode.ports.model import Delta, ThinkingPart
 
@@ -49,22 +50,24 @@ def read_answer(
         except CallBroken as broken:
             return Failure(broken.failure)
     reading = StreamReading(wire, owner)
-    reply = _streamed(reading, request_id(response), chunks)
+    reply = _streamed(reading, response, chunks)
     return reply.alt(lambda failure: replace(failure, after_output=reading.shown))
 
 
-def _streamed(reading: StreamReading, request: str, chunks: Iterable[bytes]) -> Result[AdapterCallResult, CallFailure]:
-    split = Payloads()
+def _streamed(
+    reading: StreamReading, response: httpx2.Response, chunks: Iterable[bytes]
+) -> Result[AdapterCallResult, CallFailure]:
+    split, request, quota = Payloads(), request_id(response), quotas_of(response)
     try:
         for chunk in chunks:
             for event in split.feed(chunk):
-                reading.take(Body(event, request))
+                reading.take(Body(event, request, quota=quota))
                 if reading.over:
                     return reading.reply()
             if split.over:
                 return reading.reply()
         for event in split.end():
-            reading.take(Body(event, request))
+            reading.take(Body(event, request, quota=quota))
     except CallBroken as broken:
         return reading.reply(broken.failure)
     return reading.reply()
@@ -76,17 +79,21 @@ def object_of(response: httpx2.Response, content: bytes) -> Body:
         raise CallBroken(failure_of_response(response, content))
     if (json := read_object(content)) is None:
         raise CallBroken(not_json(response, content))
-    return Body(json, request_id(response))
+    return Body(json, request_id(response), quota=quotas_of(response))
 
 
 def decoded(wire: Wire, body: Body, owner: Owner) -> Result[AdapterCallResult, CallFailure]:
     """The reply in the body of a 200, which may be an error all the same."""
     try:
         if error := reported_error(body.json):
-            return Failure(error_in_body({"error": error}, body.request_id))
-        return wire.decode(body, owner)
+            return Failure(error_in_body({"error": error}, body.request_id, quota=body.quota))
+        return wire.decode(body, owner).map(lambda reply: _with_quota(reply, body.quota))
     except _MISREAD as error:
         return Failure(misread("the reply", error, body.request_id))
+
+
+def _with_quota(reply: AdapterCallResult, quota: tuple[Quota, ...]) -> AdapterCallResult:
+    return replace(reply, usage=replace(reply.usage, quota=quota)) if quota else reply
 
 
 @dataclass(slots=True)
@@ -103,6 +110,7 @@ class StreamReading:
     shown: bool = field(default=False, init=False)
     _halves: Halves = field(default_factory=Halves, init=False)
     _request_id: str = field(default="", init=False)
+    _quota: tuple[Quota, ...] = field(default=(), init=False)
 
     def __post_init__(self) -> None:
         self.stream = self.wire.accumulator()
@@ -114,7 +122,7 @@ class StreamReading:
 
     def take(self, event: Body) -> list[Delta]:
         """What the event adds. CallBroken if it cannot be read."""
-        self._request_id = event.request_id
+        self._request_id, self._quota = event.request_id, event.quota
         deltas = list[Delta]()
         try:
             for delta in self.stream.feed(event.json):
@@ -130,7 +138,7 @@ class StreamReading:
             said = f"{self.source}: the stream" if self.source else "the stream"
             return Failure(broke or CallFailure(None, "stream", f"{said} ended before the reply did"))
         try:
-            body = Body(self.stream.body(), self._request_id)
+            body = Body(self.stream.body(), self._request_id, quota=self._quota)
         except _MISREAD as error:
             return Failure(misread("the stream", error, self._request_id))
         return decoded(self.wire, body, self.owner)

@@ -30,6 +30,8 @@ class Endpoint:
 
     `credential` is None for a server that wants none. `headers` go with each request. `key_header` names one that
     carries the bare key too, for proxies that do not look at `Authorization`: `x-api-key`.
+
+    `subscription`: what pays is a plan, for a span of time and not for each call.
     """
 
     base_url: str = field(repr=False)
@@ -37,6 +39,7 @@ class Endpoint:
     credential: Credential | None = None
     headers: Mapping[str, str] = field(default_factory=dict[str, str], repr=False)
     key_header: str = ""
+    subscription: bool = False
 
     @property
     def address(self) -> str:

@@ -15,7 +15,7 @@ from returns.result import Failure, Result, Success
 
 from geode.adapters.http_json.answer import CallBroken, Payloads, object_of
 from geode.adapters.http_json.endpoint import Endpoint
-from geode.adapters.http_json.facts import failure_of_error, failure_of_response, not_sent, request_id
+from geode.adapters.http_json.facts import failure_of_error, failure_of_response, not_sent, quotas_of, request_id
 from geode.adapters.http_json.reading import string
 from geode.adapters.http_json.refusals import Refusals, body_of
 from geode.adapters.http_json.signing import signing
@@ -80,9 +80,10 @@ class Exchange:
                 if "event-stream" not in response.headers.get("content-type", ""):
                     yield replace(object_of(response, await _read(chunks)), whole=True)
                     return
+                request, quota = request_id(response), quotas_of(response)
                 async with aclosing(_payloads(chunks, idle, heartbeats)) as events:
                     async for event in events:
-                        yield Body(event, request_id(response))
+                        yield Body(event, request, quota=quota)
                         if over():
                             break
                 await _drain(chunks)

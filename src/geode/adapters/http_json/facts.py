@@ -15,6 +15,7 @@ from geode.adapters.http_json.reading import mapping, string
 from geode.adapters.http_json.refusals import body_of
 from geode.domain.failures import CallFailure
 from geode.domain.json_value import clean_text, dump_json
+from geode.domain.quota import Quota, quotas_in_error, read_quotas
 from geode.domain.retry import read_retry_hint
 
 _SHOWN: Final = 300
@@ -56,8 +57,8 @@ def not_sent(message: str, way_out: str = "") -> CallFailure:
 
 def failure_of_response(response: httpx2.Response, content: bytes | None) -> CallFailure:
     """The facts in an answer that is no success; None is a body that could not be read."""
-    body = read_object(content or b"")
-    kind, code, message = error_facts(body) if body is not None else ("", "", "")
+    body = read_object(content or b"") or {}
+    kind, code, message = error_facts(body)
     if not message:
         message = f"answered {_excerpt(response, content)}"
     return CallFailure(
@@ -68,6 +69,7 @@ def failure_of_response(response: httpx2.Response, content: bytes | None) -> Cal
         code,
         hint=read_retry_hint(response.headers, time.time()),
         request_id=request_id(response),
+        quota=(*quotas_of(response), *_quotas_in(body, message)),
     )
 
 
@@ -78,11 +80,23 @@ def not_json(response: httpx2.Response, content: bytes) -> CallFailure:
     return CallFailure(response.status_code, "response", message, request_id=request_id(response), way_out=way_out)
 
 
-def error_in_body(body: Mapping[str, Any], request: str, status: int = 200) -> CallFailure:
+def error_in_body(body: Mapping[str, Any], request: str, status: int = 200, quota: tuple[Quota, ...] = ()) -> CallFailure:
     """The facts of an error object inside a 200, as a body or as an event of a stream."""
     kind, code, message = error_facts(body)
     shown = message or "the provider reported an error without a message"
-    return CallFailure(status, "response", f"{shown} ({code or kind or 'inside a 200'})", kind, code, request_id=request)
+    return CallFailure(
+        status,
+        "response",
+        f"{shown} ({code or kind or 'inside a 200'})",
+        kind,
+        code,
+        request_id=request,
+        quota=(*quota, *_quotas_in(body, message)),
+    )
+
+
+def _quotas_in(body: Mapping[str, Any], message: str) -> tuple[Quota, ...]:
+    return quotas_in_error(mapping(body.get("error")) or body, message, time.time())
 
 
 def misread(what: str, error: Exception, request: str) -> CallFailure:
@@ -99,7 +113,7 @@ def error_facts(body: Mapping[str, Any]) -> tuple[str, str, str]:
     """
     error = body.get("error")
     if isinstance(error, str):
-        return "", "", _said(error)
+        return "", "", ": ".join(part for part in (_said(error), _said(body.get("message"))) if part)
     facts = cast("Mapping[str, Any]", error) if isinstance(error, Mapping) else body
     details = facts.get("details")
     inner = cast("Mapping[str, Any]", details).get("error_code") if isinstance(details, Mapping) else None
@@ -119,6 +133,11 @@ def _upstream(facts: Mapping[str, Any]) -> tuple[str, str]:
         return "", raw[:_SAID]
     kind, code, message = error_facts(body)
     return code or kind, message or raw[:_SAID]
+
+
+def quotas_of(response: httpx2.Response) -> tuple[Quota, ...]:
+    """What the headers tell of the account's limits."""
+    return read_quotas(response.headers, time.time())
 
 
 def request_id(response: httpx2.Response) -> str:

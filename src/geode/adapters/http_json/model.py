@@ -72,6 +72,7 @@ class HttpModel:
         return replace(reply, stop_word=clean(reply.stop_word), route=clean(reply.route), request_id=clean(reply.request_id))
 
     def _discreet(self, failure: CallFailure) -> CallFailure:
+        """The facts without secrets, and with what is known of the credential."""
         clean = self.exchange.endpoint.discreet
         return replace(
             failure,
@@ -81,6 +82,7 @@ class HttpModel:
             error_code=clean(failure.error_code, alone=False),
             request_id=clean(failure.request_id),
             hint=replace(failure.hint, raw=clean(failure.hint.raw)),
+            subscription=self.exchange.endpoint.subscription,
         )
 
 

@@ -10,6 +10,7 @@ from returns.result import Result
 
 from geode.domain.content import Owner
 from geode.domain.failures import CallFailure
+from geode.domain.quota import Quota
 from geode.domain.reply import AdapterCallResult
 from geode.domain.request import AdapterCallRequest
 from geode.ports.model import Delta
@@ -17,7 +18,7 @@ from geode.ports.model import Delta
 
 @dataclass(frozen=True, slots=True)
 class Body:
-    """A JSON object that came with a 200, and the provider's id of the call.
+    """A JSON object that came with a 200, the provider's id of the call, and what it told of the account's limits.
 
     `whole`: it is not an event of a stream but all there is.
     """
@@ -25,6 +26,7 @@ class Body:
     json: Mapping[str, Any]
     request_id: str
     whole: bool = False
+    quota: tuple[Quota, ...] = ()
 
 
 # What the Chat wire ends its streams with, as an event like the others.

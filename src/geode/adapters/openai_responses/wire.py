@@ -76,7 +76,7 @@ class ResponsesWire:
             missing = "output" if not isinstance(output, list) else "status"
             return Failure(CallFailure(200, "response", f"the reply has no {missing}", request_id=body.request_id))
         if status == "failed":
-            return Failure(error_in_body(body.json, body.request_id))
+            return Failure(error_in_body(body.json, body.request_id, quota=body.quota))
         items = tuple(item for entry in objects(output) for item in _items(entry, owner, with_ids=not self.codex))
         refusal = _refusal(objects(output))
         stop, word = _stop(body.json, status, called=any(isinstance(item, ToolUseBlock) for item in items))

@@ -29,17 +29,18 @@ class ScriptExhausted(AssertionError):
 class ScriptedModel:
     """Plays its steps in order, one for each model call; give it wherever a model id is taken.
 
-    `requests` holds what was asked. A call beyond the script, and steps that are left when the
-    session closes, fail the test by themselves.
+    `requests` holds what was asked; `name` tells several in one run apart. A call beyond the script, and steps that
+    are left when the session closes, fail the test by themselves.
     """
 
     name = "scripted"
 
-    def __init__(self, *steps: Step, capabilities: Capabilities | None = None) -> None:
+    def __init__(self, *steps: Step, capabilities: Capabilities | None = None, name: str = "") -> None:
         for number, step in enumerate(steps, 1):
             problem = step_problem(step)
             if problem:
                 raise Misuse("script-step", f"ScriptedModel, step {number}: {problem}")
+        self.name = name or self.name
         self.capabilities = capabilities or Capabilities()
         self.requests: list[AdapterCallRequest] = []
         self._steps = steps

@@ -9,5 +9,8 @@ state can be taken up by another process, and the list of inputs is the whole ru
                  ▼  Waited                ▼  Decided
                 Wait ─┘                Suspend
 
+A call that failed for good of one model is made of the next one in the chain: CallModel ─ModelFailed─▶ SwitchModel
+─Switched─▶ CallModel.
+
 While a stage is pending it also takes what a person decided and what a check of arguments found (`Checked`).
 """

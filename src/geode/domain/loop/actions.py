@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import TypeAlias
 
 from geode.domain.choice import ToolChoice
+from geode.domain.content import Owner
 from geode.domain.loop.outcome import Ending, ExhaustedReason
 
 
@@ -44,6 +45,15 @@ class Wait:
 
 
 @dataclass(frozen=True, slots=True)
+class SwitchModel:
+    """Go on with the model `to`: the one that was asked failed for good, as `why` says; then `call` is made of it."""
+
+    to: Owner
+    why: str
+    call: CallModel
+
+
+@dataclass(frozen=True, slots=True)
 class Compact:
     """Have the conversation, which was too long for `call`, made shorter; then `call` is made again. `why`: what was said."""
 
@@ -65,4 +75,4 @@ class Finish:
     outcome: Ending
 
 
-Action: TypeAlias = CallModel | RunStage | Wait | Compact | Suspend | Finish
+Action: TypeAlias = CallModel | RunStage | Wait | SwitchModel | Compact | Suspend | Finish

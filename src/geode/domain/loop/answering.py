@@ -114,7 +114,7 @@ def finished(state: State, input: ToolFinished) -> State:
     # Written out, since this is done for every call: `replace` would cost as much as all the rest.
     after = State(
         *(state.terms, state.closed, now, pending, open, state.counters, state.grants, state.stopping),
-        *(state.habits, state.said_before, state.ids_before),
+        *(state.habits, state.said_before, state.ids_before, state.left),
     )
     if recovery is not None:
         return _recovered(after, recovery.executed(as_decided(recovery.call, round), found))

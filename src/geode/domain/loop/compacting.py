@@ -23,7 +23,10 @@ def too_long(state: State, call: CallModel, why: str) -> State:
 
 
 def compacted(state: State, asked: Compact, input: Compacted) -> State:
-    """The same call again over the shorter conversation, or the end where there is none."""
+    """The same call again over the shorter conversation, or the end where there is none.
+
+    Its attempts stay counted: what is bounded is how often one call of the model is tried.
+    """
     shorter = input.conversation
     if shorter is None:
         return exhaust(state, "context_exhausted", why=f"{asked.why}. It was not compacted: {input.why}")
@@ -36,7 +39,7 @@ def compacted(state: State, asked: Compact, input: Compacted) -> State:
     after = replace(state, closed=shorter, terms=replace(state.terms, first_turn=first), said_before="", ids_before=taken_out)
     # What the run has said stays its outcome's text, also where the turns are gone.
     gone = state.said.removesuffix(after.said).removesuffix("\n")
-    return next_call(replace(after, said_before=gone), replace(asked.call, attempt=1))
+    return next_call(replace(after, said_before=gone), asked.call)
 
 
 def compaction_problem(before: Conversation, after: Conversation) -> str:

@@ -41,6 +41,14 @@ class CallRefused:
 
 
 @dataclass(frozen=True, slots=True)
+class Switched:
+    """The next model is at hand; or it cannot be asked, for the reason `refused`."""
+
+    at: float
+    refused: str = ""
+
+
+@dataclass(frozen=True, slots=True)
 class Compacted:
     """The conversation as it goes on, or None when nobody made it shorter, for the reason `why`."""
 
@@ -126,6 +134,7 @@ Input: TypeAlias = (
     ModelReplied
     | ModelFailed
     | CallRefused
+    | Switched
     | Compacted
     | Decided
     | Checked

@@ -9,7 +9,7 @@ from typing import Any, Final, Literal, TypeAlias
 from geode.domain.content import ToolUseBlock
 from geode.domain.conversation import Conversation
 from geode.domain.errors import AuthenticationError, BillingError, ModelCallError, RequestRefused
-from geode.domain.failures import CallFailure
+from geode.domain.failures import CallFailure, FailureClass
 from geode.domain.reply import Usage
 
 ExhaustedReason: TypeAlias = Literal[
@@ -24,12 +24,25 @@ ExhaustedReason: TypeAlias = Literal[
 ]
 FailedReason: TypeAlias = Literal["billing_error", "auth_error", "request_error", "model_error"]
 
-_ERRORS: Final[Mapping[FailedReason, type[ModelCallError]]] = {
+ERRORS: Final[Mapping[FailedReason, type[ModelCallError]]] = {
     "billing_error": BillingError,
     "auth_error": AuthenticationError,
     "request_error": RequestRefused,
     "model_error": ModelCallError,
 }
+
+
+def reason_of(kind: FailureClass) -> FailedReason:
+    """Why a run fails in which a failure of this class is final."""
+    match kind:
+        case FailureClass.BILLING:
+            return "billing_error"
+        case FailureClass.AUTH:
+            return "auth_error"
+        case FailureClass.REQUEST_FATAL | FailureClass.OTHER_CLIENT:
+            return "request_error"
+        case _:
+            return "model_error"
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,7 +98,7 @@ class Failed:
 
     @property
     def error(self) -> ModelCallError:
-        return _ERRORS[self.reason](self.why, self.failure)
+        return ERRORS[self.reason](self.why, self.failure)
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,7 +14,7 @@ from typing import Literal, TypeAlias
 
 from geode.domain.content import Owner, ToolResult, ToolUseBlock, result
 from geode.domain.errors import CodecError, Misuse
-from geode.domain.loop.actions import CallModel, Compact, Finish, RunStage, Suspend, Wait
+from geode.domain.loop.actions import CallModel, Compact, Finish, RunStage, Suspend, SwitchModel, Wait
 from geode.domain.loop.calling import next_call
 from geode.domain.loop.stages import advance
 from geode.domain.loop.state import OpenRound, State
@@ -36,6 +36,7 @@ def taken_up(
     answered: Collection[str],
     *,
     verdicts: Mapping[str, Verdict] | None = None,
+    fallbacks: tuple[Owner, ...] = (),
 ) -> State:
     """`state`, suspended some time ago, with its tools bound again by name.
 
@@ -43,12 +44,13 @@ def taken_up(
     is a tool that changed its schema or tier: its answers and grants are void. A call whose tool is gone
     gets a failed result, and so does one whose arguments the tool takes no more: `verdicts` has those of
     the calls `to_check_again`. The time of waiting does not count against the budget.
+    A run that had switched to one of the models `fallbacks` goes on with it, any other with `owner`.
     """
     if isinstance(state.pending, Suspend) and state.stopping:
         raise CodecError("the snapshot is damaged: a run that is being stopped waits for nobody")
     if not isinstance(state.pending, Suspend):
         raise Misuse("not-suspended", f"run {state.terms.run_id} is not suspended; {type(state.pending).__name__} is pending")
-    return _reopened(state, _bound(state, owner, tools, now), answered, {}, verdicts or {})
+    return _reopened(state, _bound(state, owner, tools, now, fallbacks), answered, {}, verdicts or {})
 
 
 def revived(
@@ -60,6 +62,7 @@ def revived(
     answered: Collection[str] = (),
     reconciled: Mapping[str, ToolResult | None] | None = None,
     verdicts: Mapping[str, Verdict] | None = None,
+    fallbacks: tuple[Owner, ...] = (),
 ) -> State:
     """`state`, the last that was written down of a run, as it goes on; one that is over stays as it is.
 
@@ -68,21 +71,30 @@ def revived(
     reconcilers found, None for a call that did not run, `outcome_unknown` where they do not know either.
     For the rest see `taken_up`.
     """
+    bound = _bound(state, owner, tools, now, fallbacks)
     match state.pending:
         case Finish():
             return state
         case Suspend():
-            return taken_up(state, owner, tools, now, answered, verdicts=verdicts)
+            return taken_up(state, owner, tools, now, answered, verdicts=verdicts, fallbacks=fallbacks)
         case CallModel() as call:
-            return next_call(_bound(state, owner, tools, now), replace(call, attempt=call.attempt + 1))
+            return next_call(bound, replace(call, attempt=call.attempt + 1))
         case Wait(seconds, call):
             left = max(0.0, seconds - max(0.0, now - state.now))
-            return replace(_bound(state, owner, tools, now), pending=Wait(left, call))
+            return replace(bound, pending=Wait(left, call))
+        case SwitchModel() as pending:
+            return bound if pending.to in fallbacks else _not_switched(state, bound, pending)
         case Compact():
-            return _bound(state, owner, tools, now)
+            return bound
         case RunStage():
-            bound = _bound(state, owner, tools, now)
             return _reopened(state, bound, answered, _settled(state, tools, reconciled or {}), verdicts or {})
+
+
+def _not_switched(stored: State, bound: State, pending: SwitchModel) -> State:
+    """The model that was to be asked next is none of this session's: its own is asked, anew if it was not asked before."""
+    same = bound.terms.owner == stored.terms.owner
+    call = replace(pending.call, attempt=pending.call.attempt + 1 if same else 1)
+    return next_call(replace(bound, left=bound.left if same else (*bound.left, pending.why)), call)
 
 
 def in_doubt(state: State, tools: Mapping[str, ToolFacts]) -> dict[str, Doubt]:
@@ -138,10 +150,16 @@ def _unknown(id: str, name: str, why: str) -> ToolResult:
     return result(id, "outcome_unknown", text, f"its reconciler said: {why}" if why else "")
 
 
-def _bound(state: State, owner: Owner, tools: Mapping[str, ToolFacts], now: float) -> State:
-    """`state` with the tools of today; what was granted for one that changed is void."""
+def _bound(state: State, owner: Owner, tools: Mapping[str, ToolFacts], now: float, fallbacks: tuple[Owner, ...] = ()) -> State:
+    """`state` with the models and tools of today; what was granted for a tool that changed is void."""
     changed = changed_tools(state, tools)
-    terms = replace(state.terms, owner=owner, tools=tools, started_at=state.terms.started_at + max(0.0, now - state.now))
+    terms = replace(
+        state.terms,
+        owner=state.terms.owner if state.terms.owner in fallbacks else owner,
+        chain=(owner, *fallbacks) if fallbacks else (),
+        tools=tools,
+        started_at=state.terms.started_at + max(0.0, now - state.now),
+    )
     grants = tuple(grant for grant in state.grants if grant.tool not in changed)
     return replace(state, terms=terms, now=max(now, state.now), grants=grants)
 

@@ -120,6 +120,8 @@ class Terms:
     """What holds from the beginning of a run to its end, or until it is taken up elsewhere.
 
     `tools` has facts and no handlers; `first_turn` is where the run began in the conversation as it is now.
+    `owner` is the model that is asked. `chain` has the models that the run may use in their order, each once, the
+    session's own first; it is empty where no other may be used.
     """
 
     run_id: str
@@ -131,6 +133,15 @@ class Terms:
     first_turn: int
     started_at: float
     can_compact: bool = False
+    chain: tuple[Owner, ...] = ()
+
+    @property
+    def next_owner(self) -> Owner | None:
+        """The model after the one that is asked, or None at the end of the chain."""
+        if self.owner not in self.chain:
+            return None
+        after = self.chain.index(self.owner) + 1
+        return self.chain[after] if after < len(self.chain) else None
 
 
 @dataclass(frozen=True, slots=True)
@@ -138,6 +149,7 @@ class State:
     """See the module. `closed` ends with the last closed round.
 
     `said_before` and `ids_before` are what was said, and the ids of calls, in turns that compaction took out.
+    `left` says of each model that the run switched from why it did.
     """
 
     terms: Terms
@@ -151,6 +163,7 @@ class State:
     habits: Habits = Habits()
     said_before: str = ""
     ids_before: tuple[str, ...] = ()
+    left: tuple[str, ...] = ()
 
     @property
     def call_ids(self) -> frozenset[str]:

@@ -10,7 +10,7 @@ from geode.domain.choice import Auto, ToolChoice
 from geode.domain.content import Owner
 from geode.domain.conversation import Conversation
 from geode.domain.errors import IllegalInput
-from geode.domain.loop.actions import CallModel, Compact, Finish, Wait
+from geode.domain.loop.actions import CallModel, Compact, Finish, SwitchModel, Wait
 from geode.domain.loop.answering import checked, decided, finished, stepped_in
 from geode.domain.loop.calling import next_call
 from geode.domain.loop.compacting import compacted
@@ -28,6 +28,7 @@ from geode.domain.loop.inputs import (
     ModelFailed,
     ModelReplied,
     StopRequested,
+    Switched,
     TimePassed,
     ToolFinished,
     Waited,
@@ -35,6 +36,7 @@ from geode.domain.loop.inputs import (
 from geode.domain.loop.replies import judge_reply
 from geode.domain.loop.stages import advance, broken_off, out_of_time, wound_down
 from geode.domain.loop.state import State, Terms
+from geode.domain.loop.switching import switched, with_others
 from geode.domain.policy import Policy
 from geode.domain.rounds import refusal
 from geode.domain.tools import ToolFacts
@@ -55,11 +57,16 @@ def begin(
     can_ask: bool = False,
     can_compact: bool = False,
     first_choice: ToolChoice = Auto(),
+    fallbacks: tuple[Owner, ...] = (),
 ) -> State:
-    """The state of a run that has not started: its first model call is pending."""
+    """The state of a run that has not started: its first model call is pending.
+
+    `fallbacks` are the models after `owner` that the run may switch to, in their order.
+    """
     closed = conversation.grown(turn)
     unplanned = CallModel(0, 0, first_choice, None, None, 0.0)
-    terms = Terms(run_id, owner, policy, tools, can_ask, first_choice, len(closed.turns), now, can_compact)
+    chain = (owner, *fallbacks) if fallbacks else ()
+    terms = Terms(run_id, owner, policy, tools, can_ask, first_choice, len(closed.turns), now, can_compact, chain)
     return next_call(State(terms, closed, now, unplanned, grants=policy.grants))
 
 
@@ -71,15 +78,8 @@ def step(state: State, input: Input) -> State:
         return finished(state, input)
     now = replace(state, now=max(state.now, input.at))
     match input:
-        case ModelFailed():
-            return judge_failure(now, _pending(now, CallModel), input)
-        case CallRefused():
-            _pending(now, CallModel)
-            return fail(now, "request_error", input.why)
-        case Compacted():
-            return compacted(now, _pending(now, Compact), input)
-        case Waited():
-            return next_call(now, _pending(now, Wait).call)
+        case ModelFailed() | CallRefused() | Switched() | Compacted() | Waited():
+            return _of_a_call(now, input)
         case Decided():
             return decided(now, input)
         case Checked():
@@ -90,6 +90,22 @@ def step(state: State, input: Input) -> State:
             return out_of_time(now)
         case StopRequested() | Interrupted():
             return _ended_early(now, wound_down if isinstance(input, StopRequested) else broken_off)
+
+
+def _of_a_call(state: State, input: ModelFailed | CallRefused | Switched | Compacted | Waited) -> State:
+    """What came of a call of the model that brought no reply, or of what was done to make it again."""
+    match input:
+        case ModelFailed():
+            return judge_failure(state, _pending(state, CallModel), input)
+        case CallRefused():
+            _pending(state, CallModel)
+            return fail(state, "request_error", with_others(state, input.why))
+        case Switched():
+            return switched(state, _pending(state, SwitchModel), input)
+        case Compacted():
+            return compacted(state, _pending(state, Compact), input)
+        case Waited():
+            return next_call(state, _pending(state, Wait).call)
 
 
 def _pending(state: State, kind: type[Pending]) -> Pending:

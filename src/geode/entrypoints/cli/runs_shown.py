@@ -9,7 +9,7 @@ from datetime import UTC, datetime
 from typing import Any, Final
 
 from geode.domain.content import Text, ToolResult, ToolUseBlock
-from geode.domain.loop.actions import CallModel, Compact, Finish, RunStage, Suspend, Wait
+from geode.domain.loop.actions import CallModel, Compact, Finish, RunStage, Suspend, SwitchModel, Wait
 from geode.domain.loop.outcome import Failed
 from geode.domain.loop.recording import Began, Recording, Replayed, replay
 from geode.domain.loop.state import State
@@ -23,7 +23,10 @@ _ID: Final = 12
 
 @dataclass(frozen=True, slots=True)
 class RunLine:
-    """A run in a list; `began` is in epoch seconds, `state` says where it stopped."""
+    """A run in a list; `began` is in epoch seconds, `state` says where it stopped.
+
+    `model` is the one that was asked last; `left` says why others were asked no more.
+    """
 
     run_id: str
     state: str
@@ -34,6 +37,7 @@ class RunLine:
     model: str = ""
     tokens: int = 0
     torn: bool = False
+    left: tuple[str, ...] = ()
 
     def as_json(self) -> dict[str, Any]:
         return asdict(self)
@@ -62,6 +66,7 @@ def line_of(recording: Recording, run_by: str | None) -> RunLine:
         f"{owner.adapter} {owner.model}",
         counters.usage.total_tokens,
         recording.torn,
+        state.left,
     )
 
 
@@ -83,6 +88,8 @@ def _stopped_at(found: Replayed, state: State, run_by: str | None) -> str:
             return f"running, by {run_by}"
         case CallModel() | Wait():
             return "cut off while the model was asked"
+        case SwitchModel(to=to):
+            return f"cut off before {to.adapter} {to.model} was asked"
         case Compact():
             return "cut off while its conversation was compacted"
         case RunStage(start=start, ask=ask):
@@ -99,6 +106,7 @@ def told_run(recording: Recording, line: RunLine) -> Iterator[str]:
         return
     yield f"began   {_time(line.began)} UTC"
     yield f"model   {line.model}"
+    yield from (f"left    {why}" for why in line.left)
     yield f"spent   {line.rounds} rounds, {line.tool_calls} tool calls, {line.tokens} tokens"
     if recording.torn:
         yield "torn    the last line was cut off and is left out"

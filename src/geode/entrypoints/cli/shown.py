@@ -8,7 +8,17 @@ from typing import Protocol, TextIO
 from geode.domain.loop.outcome import Answered, Exhausted, Failed, Outcome, Suspended
 from geode.entrypoints.cli.jsonl import event_line
 from geode.entrypoints.cli.words import MARKS, call_text, name_text, result_text, short, time_text
-from geode.ports.events import Event, ModelCalled, Notice, Retrying, TextDelta, ToolFinished, ToolProgressed, ToolStarted
+from geode.ports.events import (
+    Event,
+    ModelCalled,
+    ModelSwitched,
+    Notice,
+    Retrying,
+    TextDelta,
+    ToolFinished,
+    ToolProgressed,
+    ToolStarted,
+)
 
 _WIDTH = 100
 
@@ -63,7 +73,7 @@ class AsItComes:
                 head = f"{MARKS[result.kind]} {name_text(call)} {time_text(seconds) if ran else result.kind}  "
                 self._tell(head + result_text(result, _WIDTH - len(head)))
             case _:
-                if isinstance(event, Retrying | Notice):
+                if isinstance(event, Retrying | ModelSwitched | Notice):
                     self._end_line()
                 _tell_trouble(event)
 
@@ -112,6 +122,8 @@ def _tell_trouble(event: Event) -> None:
     match event:
         case Retrying(seconds=seconds, why=why, attempt=attempt):
             print(f"attempt {attempt} failed: {why}; again in {time_text(seconds)}", file=sys.stderr)
+        case ModelSwitched(to_adapter=adapter, to_model=model, why=why):
+            print(f"goes on with {adapter} {model}: {why}", file=sys.stderr)
         case Notice(kind="wrap_up"):
             print("a limit is near: the model is asked to conclude", file=sys.stderr)
         case Notice(kind=kind, text=text) if kind != "tools_denied":  # said before the run, with the option that helps

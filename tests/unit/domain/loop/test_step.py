@@ -60,6 +60,9 @@ from tests.unit.domain.builders import (
     user,
 )
 
+# Spec section 7: a transient failure that ran out names the ways on.
+WAYS_ON = "Another model may do: /model, or name some to fall back on in [model.fallbacks]"
+
 HINT = Hint("wrap_up", WRAP_UP_TEXT)
 
 
@@ -222,7 +225,7 @@ def test_a_transient_failure_is_tried_three_times_in_all() -> None:
     state = failed(state, failure(503), jitter=0.5)
     assert state.pending == Wait(2.0, replace(first, attempt=3))
     outcome = expect(Failed, ending(failed(step(state, Waited(3.0)), failure(503, "busy"), at=4.0)))
-    assert (outcome.reason, outcome.why) == ("model_error", "acme-payg: busy, 3 attempts in 4.0 s")
+    assert (outcome.reason, outcome.why) == ("model_error", f"acme-payg: busy, 3 attempts in 4.0 s. {WAYS_ON}")
     assert outcome.failure == failure(503, "busy")
     assert outcome.conversation.turns == (user(),)
 
@@ -236,7 +239,7 @@ def test_a_limit_that_a_failure_ran_into_names_the_failure() -> None:
 
 def test_attempts_are_those_of_the_policy() -> None:
     state = failed(begun(Policy(retry=RetryPolicy(attempts=1))), failure(503, "busy"))
-    assert expect(Failed, ending(state)).why == "acme-payg: busy"
+    assert expect(Failed, ending(state)).why == f"acme-payg: busy. {WAYS_ON}"
 
 
 def test_a_call_that_succeeds_in_the_end_counts_as_one_round() -> None:
@@ -250,7 +253,7 @@ def test_each_round_has_its_own_attempts_and_its_own_clock() -> None:
     state = failed(state, failure(503), at=31.0)
     state = failed(step(state, Waited(32.0)), failure(503), at=33.0)
     outcome = expect(Failed, ending(failed(step(state, Waited(34.0)), failure(503, "busy"), at=35.0)))
-    assert outcome.why == "acme-payg: busy, 3 attempts in 5.0 s"
+    assert outcome.why == f"acme-payg: busy, 3 attempts in 5.0 s. {WAYS_ON}"
 
 
 REASONS = [

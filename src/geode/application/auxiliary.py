@@ -1,0 +1,185 @@
+"""Calls beside a run, such as summaries: with the retries of the policy, over the models that are named to them."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from typing import TypeAlias
+
+from returns.result import Result
+
+from geode.application.announcer import Announcer
+from geode.application.one_call import one_call
+from geode.application.targets import Target
+from geode.domain.content import Owner
+from geode.domain.conversation import Conversation
+from geode.domain.errors import Misuse, ModelCallError, RequestRefused
+from geode.domain.failures import CallFailure, classify_retry_error, describe
+from geode.domain.loop.outcome import ERRORS, reason_of
+from geode.domain.negotiation import negotiate
+from geode.domain.reply import AdapterCallResult
+from geode.domain.request import AdapterCallRequest, Limits
+from geode.domain.retry import GiveUp, NextModel, RetryAfter, RetryPolicy, after_failure
+from geode.domain.ways_out import way_on
+from geode.ports import events
+from geode.ports.clock import Clock
+from geode.ports.model import Delta, Emit, ModelAdapter, ThinkingPart
+
+# What a target is to be asked.
+Ask: TypeAlias = Callable[[Target], AdapterCallRequest]
+
+
+@dataclass(frozen=True, slots=True)
+class Served:
+    """The reply, and the model that gave it."""
+
+    reply: AdapterCallResult
+    owner: Owner
+
+
+def text_call(conversation: Conversation, *, system: str = "", limits: Limits = Limits()) -> Ask:
+    """A call without tools. The target's effort, temperature and thinking go out with it."""
+
+    def request(target: Target) -> AdapterCallRequest:
+        return AdapterCallRequest(
+            target.owner.model,
+            conversation,
+            system,
+            limits=limits,
+            effort=target.effort,
+            temperature=target.temperature,
+            thinking=target.thinking,
+        )
+
+    return request
+
+
+async def run_with_retry_policy(
+    target: Target,
+    ask: Ask,
+    *,
+    clock: Clock,
+    models: Sequence[str] = (),
+    policy: RetryPolicy = RetryPolicy(),
+    announcer: Announcer | None = None,
+    emit: Emit | None = None,
+) -> Served:
+    """An auxiliary call of one adapter: `target`, and then its `models` in their order, of which there are none by default.
+
+    Raises as `call_with_failover` does.
+    """
+    others = (replace(target, owner=Owner(target.owner.adapter, model)) for model in models)
+    return await call_with_failover((target, *others), ask, clock=clock, policy=policy, announcer=announcer, emit=emit)
+
+
+async def call_with_failover(
+    targets: Sequence[Target],
+    ask: Ask,
+    *,
+    clock: Clock,
+    policy: RetryPolicy = RetryPolicy(),
+    announcer: Announcer | None = None,
+    emit: Emit | None = None,
+) -> Served:
+    """The reply of the first target that gives one: all attempts of the policy on it first, then the next one.
+
+    The next is asked only after a failure that might have passed by itself, never after visible output. Raises
+    BillingError, AuthenticationError or RequestRefused at once, and ModelCallError for what else is final, each with
+    the facts in `failure`; of a failure that passes by itself the last one, when all attempts are used up.
+    `announcer` tells of every repetition and switch, `emit` of what is said, where a request is streamed. Misuse for
+    targets that are none or the same twice.
+    """
+    _check(targets)
+    trying = _Trying(ask, policy, clock, announcer, emit)
+    for place, target in enumerate(targets):
+        following = targets[place + 1] if place + 1 < len(targets) else None
+        reply = await trying.asked(target, following)
+        if reply is not None:
+            return Served(reply, target.owner)
+    raise AssertionError("the last target was asked and neither answered nor failed")
+
+
+def _check(targets: Sequence[Target]) -> None:
+    owners = [target.owner for target in targets]
+    if not owners:
+        raise Misuse("no-targets", "call_with_failover has nobody to ask: give at least one target(adapter, model)")
+    twice = next((owner for owner in owners if owners.count(owner) > 1), None)
+    if twice is not None:
+        raise Misuse("fallback-twice", f"{twice.adapter} {twice.model} is named twice; name each model once")
+
+
+class _Trying:
+    """One call over its targets, and what became of those that failed."""
+
+    def __init__(self, ask: Ask, policy: RetryPolicy, clock: Clock, announcer: Announcer | None, emit: Emit | None) -> None:
+        self._ask, self._policy, self._clock, self._announcer, self._emit = ask, policy, clock, announcer, emit
+        self._left: list[str] = []
+        self._shown = False
+
+    async def asked(self, target: Target, following: Target | None) -> AdapterCallResult | None:
+        """The reply of `target`, or None when the one that follows is to be asked."""
+        adapter = await target.opened()
+        request = _fitting(adapter, self._ask(target))
+        began, attempt = self._clock.now(), 1
+        while True:
+            answer = await self._once(adapter, request)
+            failure = answer.swap().value_or(None)
+            if failure is None:
+                return answer.unwrap()
+            failure = replace(failure, after_output=failure.after_output or self._shown)
+            then = after_failure(self._policy, failure, attempt, self._clock.jitter(), is_last=following is None)
+            name = f"{target.owner.adapter} {target.owner.model}"
+            why = describe(name, failure, attempt, self._clock.now() - began)
+            match then:
+                case RetryAfter(seconds):
+                    await self._tell_retry(attempt, seconds, failure)
+                    await self._clock.sleep(seconds)
+                    attempt += 1
+                case NextModel() if following is not None:
+                    self._left.append(why)
+                    await self._tell_switch(attempt, target.owner, following.owner, why)
+                    return None
+                case NextModel() | GiveUp():
+                    raise self._error(why, failure)
+
+    async def _once(self, adapter: ModelAdapter, request: AdapterCallRequest) -> Result[AdapterCallResult, CallFailure]:
+        self._shown = False
+        cancelled = self._announcer.being_cancelled if self._announcer is not None else _being_cancelled
+        return await one_call(adapter, request, self._told, cancelled)
+
+    async def _told(self, delta: Delta) -> None:
+        self._shown = self._shown or not isinstance(delta, ThinkingPart)
+        if self._emit is not None:
+            await self._emit(delta)
+
+    async def _tell_retry(self, attempt: int, seconds: float, failure: CallFailure) -> None:
+        if self._announcer is not None:
+            why, quota = failure.message, failure.quota
+            await self._announcer.tell(events.Retrying, attempt=attempt, seconds=seconds, why=why, quota=quota)
+
+    async def _tell_switch(self, attempt: int, of: Owner, to: Owner, why: str) -> None:
+        if self._announcer is not None:
+            names = {"from_adapter": of.adapter, "from_model": of.model, "to_adapter": to.adapter, "to_model": to.model}
+            await self._announcer.tell(events.ModelSwitched, attempt=attempt, why=why, **names)
+
+    def _error(self, why: str, failure: CallFailure) -> ModelCallError:
+        way = way_on(failure)
+        whole = f"{why}. {way}" if way else why
+        if self._left:
+            whole += f". Before that, {'; '.join(self._left)}"
+        return ERRORS[reason_of(classify_retry_error(failure))](whole, failure)
+
+
+def _fitting(adapter: ModelAdapter, request: AdapterCallRequest) -> AdapterCallRequest:
+    """The request as it may leave; RequestRefused for one that the adapter cannot carry."""
+    negotiated = negotiate(adapter.name, request, adapter.capabilities)
+    refused = negotiated.swap().value_or(None)
+    if refused is not None:
+        raise RequestRefused(refused, None)
+    return negotiated.unwrap().request
+
+
+def _being_cancelled() -> bool:
+    task = asyncio.current_task()
+    return task is not None and task.cancelling() > 0

@@ -1,0 +1,57 @@
+"""One call of an adapter, within its time; whatever else it does than it should is a failure too."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from typing import cast
+
+from returns.result import Failure, Result
+
+from geode.application.foreign import kind_of, warn
+from geode.domain.failures import CallFailure
+from geode.domain.reply import AdapterCallResult
+from geode.domain.request import AdapterCallRequest
+from geode.ports.model import Emit, ModelAdapter
+
+
+async def one_call(
+    adapter: ModelAdapter, request: AdapterCallRequest, emit: Emit, being_cancelled: Callable[[], bool]
+) -> Result[AdapterCallResult, CallFailure]:
+    """What the adapter answers, or that it did not in time, or that it broke.
+
+    An AssertionError passes, since it is meant for a test, and so does what is no Exception, since
+    it is meant for whoever runs the program; but no adapter ends the program by SystemExit.
+    """
+    seconds = request.limits.call_timeout_seconds
+    deadline = asyncio.timeout(seconds)
+    try:
+        async with deadline:
+            answer: object = await adapter.acomplete(request, emit)
+    except asyncio.CancelledError as error:
+        if being_cancelled():
+            raise
+        return _broken(error)
+    except (Exception, SystemExit) as error:
+        if isinstance(error, AssertionError):
+            raise
+        return _late(seconds) if deadline.expired() else _broken(error)
+    if isinstance(answer, Result):
+        return cast("Result[AdapterCallResult, CallFailure]", answer)
+    return _failure(f"the adapter returned {kind_of(answer)}, not a Success or a Failure")
+
+
+def _late(seconds: float) -> Result[AdapterCallResult, CallFailure]:
+    way_out = "Policy(call_timeout_seconds=…) or Policy(max_seconds=…)"
+    return Failure(CallFailure(None, "response", f"no answer within {seconds:g} s", timed_out=True, way_out=way_out))
+
+
+def _broken(error: BaseException) -> Result[AdapterCallResult, CallFailure]:
+    """An expected failure is a value: an exception is a mistake in the adapter, and trying again is no way out."""
+    warn("the adapter raised", error)
+    return _failure(f"the adapter raised {kind_of(error)}, where a failure should be returned")
+
+
+def _failure(message: str) -> Result[AdapterCallResult, CallFailure]:
+    way_out = "This is a mistake in the adapter; the log says more"
+    return Failure(CallFailure(None, "response", message, way_out=way_out))

@@ -1,0 +1,40 @@
+"""Models that may be asked, and with what settings: their adapters are made when they are asked first, not before."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+
+from geode.domain.content import Owner
+from geode.domain.thinking import Thinking
+from geode.ports.model import ModelAdapter
+
+
+@dataclass(frozen=True, slots=True)
+class Target:
+    """A model of an adapter, which `opened` gives; it may be awaited more than once.
+
+    The settings are sent as they are, or the call is refused.
+    """
+
+    owner: Owner
+    opened: Callable[[], Awaitable[ModelAdapter]]
+    effort: str | None = None
+    temperature: float | None = None
+    thinking: Thinking | None = None
+
+
+def target(
+    adapter: ModelAdapter,
+    model: str,
+    *,
+    effort: str | None = None,
+    temperature: float | None = None,
+    thinking: Thinking | None = None,
+) -> Target:
+    """The target whose adapter is there already."""
+
+    async def opened() -> ModelAdapter:
+        return adapter
+
+    return Target(Owner(adapter.name, model), opened, effort, temperature, thinking)

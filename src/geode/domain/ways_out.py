@@ -1,0 +1,50 @@
+"""What a person can do about a call that failed for good (spec section 7)."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from geode.domain.failures import RETRYABLE, CallFailure, FailureClass, classify_retry_error, effective_status, provider_code
+
+_UNKNOWN_MODEL_CODES: Final = frozenset({"model_not_found", "1211", "1222"})
+_OTHER_MODEL: Final = "Another model may do: /model, or name some to fall back on in [model.fallbacks]"
+
+
+def way_on(failure: CallFailure) -> str:
+    """The way out in a sentence without its full stop; "" where the provider's own words have to do."""
+    match classify_retry_error(failure):
+        case FailureClass.BILLING:
+            return _of_billing(failure)
+        case FailureClass.AUTH if effective_status(failure) == 401:
+            return "Check the key: it is wrong, expired or not one of this provider"
+        case FailureClass.AUTH:
+            return "Check what the key may use; the provider knows it and refuses this"
+        case FailureClass.REQUEST_FATAL | FailureClass.OTHER_CLIENT if _is_unknown_model(failure):
+            return "See: geode models"
+        case kind if kind in RETRYABLE:
+            reset = _reset(failure) if kind is FailureClass.RATE_LIMIT else ""
+            return f"{_OTHER_MODEL}. The limit is reset at {reset}" if reset else _OTHER_MODEL
+        case _:
+            return ""
+
+
+def _of_billing(failure: CallFailure) -> str:
+    reset = _reset(failure)
+    if failure.subscription:
+        return f"The plan is used up: wait for the reset{f' at {reset}' if reset else ''}, or name a model of another account"
+    wait = f", or wait for the reset at {reset}" if reset else ""
+    return f"Add credit or raise the limit in the account at the provider{wait}"
+
+
+def _reset(failure: CallFailure) -> str:
+    """When the limit is full again that ran out; where none says that it did, any that tells."""
+    told = [quota for quota in failure.quota if quota.reset_words]
+    used_up = [quota for quota in told if quota.remaining == 0]
+    return next((quota.reset_words for quota in (*used_up, *told)), "")
+
+
+def _is_unknown_model(failure: CallFailure) -> bool:
+    """By code, or the 404 of a server that names no other thing that is missing."""
+    if provider_code(failure) in _UNKNOWN_MODEL_CODES or failure.error_type in _UNKNOWN_MODEL_CODES:
+        return True
+    return effective_status(failure) == 404 and "model" in failure.message.lower()
