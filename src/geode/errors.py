@@ -10,11 +10,21 @@ from geode.domain.errors import (
     ModelCallError,
     RequestRefused,
 )
+from geode.ports.adapters import (
+    AdapterAlreadyRegisteredError,
+    AdapterError,
+    AdapterNameMismatchError,
+    AdapterNotFoundError,
+)
 from geode.ports.conversations import StaleConversation, UnknownConversation
 from geode.ports.credentials import CredentialError
 from geode.ports.journal import JournalError
 
 __all__ = [
+    "AdapterAlreadyRegisteredError",
+    "AdapterError",
+    "AdapterNameMismatchError",
+    "AdapterNotFoundError",
     "AuthenticationError",
     "BillingError",
     "CodecError",

@@ -10,11 +10,10 @@ from geode.domain.content import Owner
 from geode.domain.errors import Misuse
 from geode.domain.thinking import Thinking
 from geode.entrypoints.providers import Connection
+from geode.entrypoints.resolution import Effort, Resolved
 from geode.entrypoints.settings import Settings
 from geode.ports.model import ModelAdapter
 
-# What a setting that names a model comes to: an adapter, or how to come by one; and the model's id.
-Resolved: TypeAlias = tuple[ModelAdapter | Connection, str]
 Open: TypeAlias = Callable[[ModelAdapter | Connection], Awaitable[ModelAdapter]]
 
 
@@ -25,10 +24,16 @@ def owner_of(resolved: Resolved) -> Owner:
 
 
 def fallbacks_of(
-    settings: Settings, primary: Resolved, resolve: Callable[[str | ModelAdapter], Resolved]
+    settings: Settings,
+    primary: Resolved,
+    resolve: Callable[[str | ModelAdapter], Resolved],
+    configured: Sequence[str] = (),
 ) -> tuple[Resolved, ...]:
-    """Each model of `fallbacks=`, in order. Misuse for what is no model, and for one that is named twice."""
-    given: object = settings.get("fallbacks", ())
+    """Each model of `fallbacks=`, or else of those that are `configured` for the primary, in order.
+
+    Misuse for what is no model, and for one that is named twice.
+    """
+    given: object = settings.get("fallbacks", configured)
     if isinstance(given, str) or not isinstance(given, Sequence):
         raise Misuse("fallbacks-type", f'fallbacks must be a list of models, got {given!r:.80}. Write fallbacks=["gpt-5.2"]')
     found: list[Resolved] = []
@@ -50,13 +55,13 @@ def fallbacks_of(
 def targets_of(
     fallbacks: Sequence[Resolved],
     open_model: Open,
-    effort: str | None,
+    effort: Effort,
     temperature: float | None,
     thinking: Thinking | None,
 ) -> tuple[Target, ...]:
     """The fallbacks as a loop takes them, with the settings of the session."""
 
     def target(resolved: Resolved) -> Target:
-        return Target(owner_of(resolved), lambda: open_model(resolved[0]), effort, temperature, thinking)
+        return Target(owner_of(resolved), lambda: open_model(resolved[0]), effort.of(resolved[0]), temperature, thinking)
 
     return tuple(map(target, fallbacks))

@@ -236,12 +236,11 @@ def _built(generation: int) -> Registry:
     strangers = dict(_allowed(points, policy))
     added = {**strangers, **_process.by_hand}
     table, problems = table_of(merged(shipped_values(), file.values), {name: entry.target for name, entry in added.items()})
+    _refuse_two_of_one_kind(table.targets)
     _refuse(problems, file)
     own = {name: Entry(target, _origin(name, file)) for name, target in table.targets.items() if name not in added}
     refuse_unused(policy, own, [name for name in strangers if name in BUILT_IN or name in file.values.get("providers", {})])
-    entries = {**own, **added}
-    _refuse_two_of_one_kind(entries)
-    return Registry(generation, entries, table, listed, _settings(table, file))
+    return Registry(generation, {**own, **added}, table, listed, _settings(table, file))
 
 
 def _refuse(problems: list[Problem], file: TomlFile) -> None:
@@ -363,10 +362,10 @@ def _foreign(name: str, identity: str, source: str) -> Target:
     return Target(name, owner, CredentialRoute(source, None), None)
 
 
-def _refuse_two_of_one_kind(entries: Mapping[str, Entry]) -> None:
+def _refuse_two_of_one_kind(targets: Mapping[str, Target]) -> None:
     seen = dict[tuple[str, str], str]()
-    for name, entry in entries.items():
-        pair = (entry.target.identity.id, entry.target.credential.source)
+    for name, target in targets.items():
+        pair = (target.identity.id, target.credential.source)
         if pair in seen:
             raise AdapterAlreadyRegisteredError(
                 f"{seen[pair]} and {name} both serve {pair[0]} by the source {pair[1]!r}; give one another source"

@@ -22,15 +22,13 @@ from geode.domain.conversation import Conversation
 from geode.domain.errors import Misuse
 from geode.domain.loop.outcome import Outcome
 from geode.domain.policy import Policy
-from geode.domain.provider import Provider
 from geode.domain.results import Rendering
 from geode.domain.thinking import Thinking, parse_thinking
 from geode.entrypoints.approvers import AskEach, InTurn, takes_one
-from geode.entrypoints.config import configuration, no_model
-from geode.entrypoints.fallbacks import Resolved, fallbacks_of, targets_of
+from geode.entrypoints.fallbacks import fallbacks_of, targets_of
 from geode.entrypoints.long_results import LongResults, counter, long_results
-from geode.entrypoints.providers import Connection, connect, find_connection
-from geode.entrypoints.registry import bootstrap_builtins
+from geode.entrypoints.providers import Connection, connect
+from geode.entrypoints.resolution import Effort, Resolution, Resolved
 from geode.entrypoints.settings import Answer, Settings, checked
 from geode.ports.approval import Approver
 from geode.ports.events import Observer
@@ -110,7 +108,7 @@ class Runtime:
                 await self._opened(prepared.model),
                 prepared.model_id,
                 prepared.system,
-                prepared.effort,
+                prepared.effort.of(prepared.model),
                 prepared.temperature,
                 prepared.thinking,
                 targets_of(prepared.fallbacks, self._opened, prepared.effort, prepared.temperature, prepared.thinking),
@@ -212,7 +210,7 @@ class Prepared:
     model_id: str
     fallbacks: tuple[Resolved, ...]
     system: str
-    effort: str | None
+    effort: Effort
     temperature: float | None
     thinking: Thinking | None
     policy: Policy
@@ -227,8 +225,9 @@ def prepare(settings: Settings) -> Prepared:
     from geode.adapters.schema_jsonschema import JsonschemaValidator
     from geode.entrypoints.tools import build_tools
 
-    model, model_id = primary = _model(settings)
-    fallbacks = fallbacks_of(settings, primary, lambda one: _resolved(one, settings))
+    resolution = Resolution(settings, default.value)
+    model, model_id = primary = resolution.primary()
+    fallbacks = fallbacks_of(settings, primary, resolution.resolved, resolution.chain_after(primary))
     deps = settings.get("deps")
     validator = settings.get("validator") or JsonschemaValidator()
     catalog = Catalog.of(build_tools(settings.get("tools", ()), deps, validator), validator)
@@ -252,7 +251,7 @@ def prepare(settings: Settings) -> Prepared:
         model_id,
         fallbacks,
         settings.get("system", ""),
-        settings.get("effort"),
+        resolution.effort,
         _temperature(settings),
         parse_thinking(settings.get("thinking")),
         policy,
@@ -260,31 +259,6 @@ def prepare(settings: Settings) -> Prepared:
         around,
         long_results(settings, catalog, policy, around),
     )
-
-
-def _model(settings: Settings) -> Resolved:
-    """The primary: by the argument, or by the configuration. Misuse says where the id comes from."""
-    given = settings.get("model") or default.value
-    if given:
-        return _resolved(given, settings)
-    named = configuration().found("model")
-    if named is None:
-        raise no_model()
-    try:
-        return _resolved(named.value, settings)
-    except Misuse as error:
-        raise error.said_of(f"the id comes from {named.place}") if error.id == "unknown-model" else error from None
-
-
-def _resolved(model: str | ModelAdapter, settings: Settings) -> Resolved:
-    if not isinstance(model, str):
-        if not hasattr(model, "acomplete"):
-            raise Misuse("model-type", f"model must be a model id or an adapter, got {type(model).__name__}")
-        return model, model.name
-    config, registry = configuration(), bootstrap_builtins()
-    own = tuple(one.target if isinstance(one, Provider) else one for one in settings.get("providers", ()))
-    found = find_connection(registry.route(model, own, config.sources), registry, config.environment)
-    return found, found.route.model
 
 
 def _journal(journal: object) -> Journal:

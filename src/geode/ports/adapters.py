@@ -24,7 +24,8 @@ class AdapterContext:
     models: tuple[ModelRow, ...] = ()
 
 
-AdapterFactory: TypeAlias = Callable[[AdapterContext], ModelAdapter]
+# Of the context, or of nothing.
+AdapterFactory: TypeAlias = Callable[[AdapterContext], ModelAdapter] | Callable[[], ModelAdapter]
 
 
 class AdapterError(GeodeError):

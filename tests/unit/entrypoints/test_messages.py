@@ -3,6 +3,7 @@
 import ast
 import asyncio
 import logging
+import os
 import re
 from collections.abc import Iterator
 from pathlib import Path
@@ -80,10 +81,11 @@ async def failed_with(step: list[Step], monkeypatch: pytest.MonkeyPatch, policy:
 # ---- the messages, by their number -------------------------------------------------------------
 
 
-def test_1_no_key() -> None:
+def test_1_no_key(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
     assert said(lambda: geode.session(model="gpt-5.2"), "no-key") == (
         "openai-payg has no key: set OPENAI_API_KEY, or session(providers=…), or try model=ScriptedModel(…). "
-        "Looked in: process environment [no-key]"
+        f"Looked in: process environment, .env, {os.environ['GEODE_HOME']}/.env [no-key]"
     )
 
 
@@ -317,7 +319,7 @@ RAISED = {
 def test_every_misuse_has_an_id_that_is_written_where_it_is_raised() -> None:
     assert len(RAISED) > 40
     computed = [place for place, id in RAISED if not id]
-    assert len(computed) == 1, "Source.refuse hands the id of its caller on, and nothing else may"
+    assert len(computed) == 2, "Source.refuse and Misuse.said_of hand an id on, and nothing else may"
     assert computed[0].startswith("src/geode/entrypoints/tools/source.py")
 
 

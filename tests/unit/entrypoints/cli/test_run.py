@@ -252,7 +252,7 @@ def test_streamed_text_is_on_stdout_and_the_rest_on_stderr(run: Callable[..., Ra
         (["Hi", "--model", "llama", "--base-url", "http://127.0.0.1:1"], "For a server of your own: --base-url URL --wire"),
         (
             ["Hi", "--model", "claude-sonnet-4-5"],
-            "has no key: set ANTHROPIC_API_KEY. Looked in: process environment [no-key]\nWithout a key: geode demo;",
+            "has no key: set ANTHROPIC_API_KEY. Looked in: process environment, ",
         ),
         (
             ["Hi", "--model", "x", "--base-url", "http://h.example", "--wire", "chat", "--key-from", "LAB"],

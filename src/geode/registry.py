@@ -1,0 +1,29 @@
+"""The adapters of this process: filling the registry, changing it, asking it; and calls beside a run.
+
+`session`, `run`, `Runtime` and the container fill it by themselves.
+"""
+
+from geode.entrypoints.registry import (
+    Entry,
+    Listed,
+    Override,
+    Registry,
+    bootstrap_builtins,
+    current,
+    register_adapter,
+    reload_adapters,
+)
+from geode.ports.adapters import AdapterContext, AdapterFactory
+
+__all__ = [
+    "AdapterContext",
+    "AdapterFactory",
+    "Entry",
+    "Listed",
+    "Override",
+    "Registry",
+    "bootstrap_builtins",
+    "current",
+    "register_adapter",
+    "reload_adapters",
+]
