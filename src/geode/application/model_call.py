@@ -20,7 +20,7 @@ from geode.domain.loop.actions import CallModel, SwitchModel
 from geode.domain.loop.inputs import CallRefused, Compacted, Input, ModelFailed, ModelReplied, Switched
 from geode.domain.loop.state import State
 from geode.domain.models import row_of
-from geode.domain.negotiation import negotiate
+from geode.domain.negotiation import has_effort, negotiate
 from geode.domain.reply import AdapterCallResult
 from geode.domain.request import AdapterCallRequest, Limits
 from geode.domain.thinking import Thinking, ThinkingBudget
@@ -33,7 +33,10 @@ from geode.ports.model import CallPart, Delta, ModelAdapter, TextPart, ThinkingP
 
 @dataclass(frozen=True, slots=True)
 class Asking:
-    """What every request of a session has in common, while one model is asked; `fallbacks` may be asked after it."""
+    """What every request of a session has in common, while one model is asked; `fallbacks` may be asked after it.
+
+    `effort` is sent or the request is refused; `inherited_effort` is for models that have an effort and were given none.
+    """
 
     adapter: ModelAdapter
     model: str
@@ -42,6 +45,7 @@ class Asking:
     temperature: float | None = None
     thinking: Thinking | None = None
     fallbacks: tuple[Target, ...] = ()
+    inherited_effort: str | None = None
 
     @property
     def owner(self) -> Owner:
@@ -75,6 +79,7 @@ class Asking:
         """The request for the pending call."""
         limits = Limits(call.max_output_tokens, call.timeout_seconds, state.terms.policy.idle_timeout_seconds)
         concludes = call.wrap_up is not None and isinstance(self.thinking, ThinkingBudget)
+        inherits = self.effort is None and has_effort(self.model, self.adapter.capabilities)
         return AdapterCallRequest(
             self.model,
             state.closed,
@@ -82,7 +87,7 @@ class Asking:
             catalog.specs,
             call.tool_choice,
             limits,
-            self.effort,
+            self.inherited_effort if inherits else self.effort,
             self.temperature,
             None if concludes else self.thinking,
             streamed,

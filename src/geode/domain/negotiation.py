@@ -71,6 +71,19 @@ def negotiate(adapter: str, request: AdapterCallRequest, able: Capabilities) -> 
     return Success(Negotiated(request, tuple(adjustments)))
 
 
+def has_effort(model: str, able: Capabilities) -> bool:
+    """Whether the model has an effort control, as far as is known: what was chosen for all models is not for one without."""
+    return able.effort and row_of(model, able.models).efforts != ()
+
+
+def effort_problem(model: str, effort: str, able: Capabilities) -> str:
+    """What keeps a model that has an effort control from this effort; "" if nothing does, as far as is known."""
+    efforts = row_of(model, able.models).efforts
+    if efforts is None or effort in efforts or not has_effort(model, able):
+        return ""
+    return f'model {model} takes no effort "{effort}"; it takes {", ".join(efforts)}'
+
+
 # ---- what speaks against it --------------------------------------------------------------------
 
 
@@ -115,10 +128,10 @@ def _of_settings(request: AdapterCallRequest, target: _Target) -> Iterator[str]:
         yield f"model {model} takes a temperature from 0 to {_MOST_TEMPERATURE:g}, not {temperature:g}"
     if temperature not in (None, _DEFAULT_TEMPERATURE) and not free:
         yield f"model {model} takes no temperature but its default; leave it out"
-    if effort is not None and (not able.effort or row.efforts == ()):
+    if effort is not None and not has_effort(model, able):
         yield f"model {model} takes no effort; leave it out"
-    elif effort is not None and row.efforts is not None and effort not in row.efforts:
-        yield f'model {model} takes no effort "{effort}"; it takes {", ".join(row.efforts)}'
+    elif effort is not None and (problem := effort_problem(model, effort, able)):
+        yield problem
     taken = {"any": True, "unset_or_none": effort in (None, "none"), "none": effort == "none"}
     if request.tools and not taken[row.effort_beside_tools]:
         unset = "leave it out, or " if row.effort_beside_tools == "unset_or_none" else ""

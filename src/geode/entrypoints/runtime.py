@@ -114,6 +114,7 @@ class Runtime:
                 prepared.temperature,
                 prepared.thinking,
                 targets_of(prepared.fallbacks, self._opened, prepared.effort, prepared.temperature, prepared.thinking),
+                prepared.inherited_effort,
             )
             catalog, shelf = prepared.long_results.opened(prepared.catalog, prepared.model_id)
             if shelf is not None:
@@ -213,6 +214,7 @@ class Prepared:
     fallbacks: tuple[Resolved, ...]
     system: str
     effort: str | None
+    inherited_effort: str | None
     temperature: float | None
     thinking: Thinking | None
     policy: Policy
@@ -253,6 +255,8 @@ def prepare(settings: Settings) -> Prepared:
         fallbacks,
         settings.get("system", ""),
         settings.get("effort"),
+        # What is configured is for models that are found by their ids, not for one that a program made.
+        configuration().value("effort") if isinstance(model, Connection) else None,
         _temperature(settings),
         parse_thinking(settings.get("thinking")),
         policy,
