@@ -17,6 +17,7 @@ from typing import Final, Self
 _SAFELY: Final = getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_BINARY", 0)
 # A pipe that somebody put in the place of a file must not be waited for.
 _AT_ONCE: Final = getattr(os, "O_NONBLOCK", 0)
+_PRIVATE: Final = 0o600
 _DIRECTORY: Final = getattr(os, "O_DIRECTORY", 0)
 _HAS_DESCRIPTORS: Final = os.open in os.supports_dir_fd
 
@@ -36,15 +37,20 @@ def private_folder(path: Path) -> None:
 
 def open_private(path: Path, flags: int) -> int:
     """A descriptor; a file that is made is the user's alone. OSError as of `os.open`, for a link too."""
-    return os.open(path, flags | _SAFELY, 0o600)
+    return os.open(path, flags | _SAFELY, _PRIVATE)
 
 
-def replace_private(path: Path, data: bytes) -> None:
-    """Put `data` in the place of the file at once: whoever reads sees the old or the new, also after a power cut."""
+def replace_private(path: Path, data: bytes, *, mode: int = _PRIVATE) -> None:
+    """Put `data` in the place of the file at once: whoever reads sees the old or the new, also after a power cut.
+
+    `mode` is for files that others may read, or that had another one.
+    """
     new = path.with_name(f".{path.name}.{secrets.token_hex(8)}.new")
     descriptor = open_private(new, os.O_WRONLY | os.O_CREAT | os.O_EXCL)
     try:
         with os.fdopen(descriptor, "wb") as file:
+            if mode != _PRIVATE:
+                new.chmod(mode)
             file.write(data)
             file.flush()
             os.fsync(file.fileno())
@@ -99,7 +105,7 @@ class PrivateFolder:
 
     def new(self, name: str) -> int:
         """A descriptor to write a file that is made now; FileExistsError where the name is taken, by a link too."""
-        return os.open(self._at(name), os.O_WRONLY | os.O_CREAT | os.O_EXCL | _SAFELY, 0o600, dir_fd=self._folder)
+        return os.open(self._at(name), os.O_WRONLY | os.O_CREAT | os.O_EXCL | _SAFELY, _PRIVATE, dir_fd=self._folder)
 
     def open(self, name: str) -> int:
         """A descriptor to read a file. OSError for a link and for what is no file."""

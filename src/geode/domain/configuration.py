@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final, Literal, TypeAlias, cast, get_args
 
 from geode.domain.errors import Misuse
@@ -96,6 +96,16 @@ class Explained:
         return next((one for one in self.candidates if one.value is not None), None)
 
     @property
+    def value(self) -> str | None:
+        """The value in force."""
+        return None if self.winner is None else self.winner.value
+
+    @property
+    def place(self) -> str | None:
+        """Where the value in force is written."""
+        return None if self.winner is None else self.winner.place
+
+    @property
     def hidden(self) -> tuple[Candidate, ...]:
         """Those that say something in vain."""
         return tuple(one for one in self.candidates if one.value is not None and one is not self.winner)
@@ -111,8 +121,14 @@ def explain(key: Key, candidates: Iterable[Candidate]) -> Explained:
 
 
 def _of(layer: Layer, given: Iterable[Candidate]) -> Iterator[Candidate]:
-    there = [Candidate(layer, one.place, (one.value or "").strip() or None) for one in given if one.layer == layer]
+    there = [_cleaned(one) for one in given if one.layer == layer]
     yield from there or (Candidate(layer, ""),)
+
+
+def _cleaned(one: Candidate) -> Candidate:
+    if one.value is None or one.value.strip():
+        return replace(one, value=one.value and one.value.strip())
+    return Candidate(one.layer, f"{one.place}, empty")
 
 
 # ---- what a config.toml says -------------------------------------------------------------------
@@ -156,7 +172,9 @@ def value_problem(name: str, value: object) -> str:
         of_routing = "; [model.defaults] and [model.fallbacks] belong into routing.toml" if name == "model" else ""
         hint = of_routing if isinstance(value, Mapping) else ""
         return f"{name} must be text in quotes, got {_kind(value)}{hint}"
-    return "" if value.strip() else f"{name} is empty: give it a value, or take it out"
+    if not value.strip():
+        return f"{name} is empty: give it a value, or take it out"
+    return "" if value.isprintable() else f"{name} has a line break in it, or another character that cannot be seen"
 
 
 def _kind(value: object) -> str:

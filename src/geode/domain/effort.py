@@ -21,7 +21,7 @@ def effort_problem(model: str, efforts: Efforts, effort: str | None) -> str:
     if effort is None or efforts is None or effort in efforts:
         return ""
     if not efforts:
-        return f'{model} takes no effort, so it cannot be given "{effort}"'
+        return f"{model} takes no effort; leave it out"
     return f'{model} takes no effort "{effort}"; it takes {", ".join(efforts)}'
 
 

@@ -25,7 +25,7 @@ MISUSE_IDS: Final[Mapping[str, str]] = {
     "count-tokens-type": "`count_tokens=` takes a function that gives the number of tokens of a text.",
     "deps-type": "A tool's `ToolContext[D]` wants other dependencies than `deps=` gives.",
     "emulator-address": "`geode emulate` cannot listen there: the address is taken, or is none of this machine's loopback.",
-    "effort": "`effort=` takes a word that the model knows, for example `low`.",
+    "effort": "An effort, given or configured, is a word that the model takes, for example `low`.",
     "empty-prompt": "A prompt says nothing.",
     "empty-turn": "A conversation was built with an assistant turn that says nothing.",
     "entered-twice": "A session is entered once, and a `Runtime` is open once at a time.",

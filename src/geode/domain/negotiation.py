@@ -12,6 +12,7 @@ from returns.result import Failure, Result, Success
 from geode.domain.binding import without_unbound
 from geode.domain.choice import Auto, Named, NoTools, Required, choice_word
 from geode.domain.content import Image, Opaque, Owner, Text, media_word
+from geode.domain.effort import effort_problem
 from geode.domain.models import ModelRow, row_of
 from geode.domain.reply import ReplyItem
 from geode.domain.request import AdapterCallRequest, Capabilities, not_there
@@ -115,10 +116,8 @@ def _of_settings(request: AdapterCallRequest, target: _Target) -> Iterator[str]:
         yield f"model {model} takes a temperature from 0 to {_MOST_TEMPERATURE:g}, not {temperature:g}"
     if temperature not in (None, _DEFAULT_TEMPERATURE) and not free:
         yield f"model {model} takes no temperature but its default; leave it out"
-    if effort is not None and (not able.effort or row.efforts == ()):
-        yield f"model {model} takes no effort; leave it out"
-    elif effort is not None and row.efforts is not None and effort not in row.efforts:
-        yield f'model {model} takes no effort "{effort}"; it takes {", ".join(row.efforts)}'
+    if problem := effort_problem(f"model {model}", row.efforts if able.effort else (), effort):
+        yield problem
     taken = {"any": True, "unset_or_none": effort in (None, "none"), "none": effort == "none"}
     if request.tools and not taken[row.effort_beside_tools]:
         unset = "leave it out, or " if row.effort_beside_tools == "unset_or_none" else ""

@@ -62,13 +62,12 @@ class Configuration:
 
     def found(self, name: str) -> Found | None:
         """The value in force and its place; None where nothing says it."""
-        winner = self.explained(name).winner
-        return None if winner is None or winner.value is None else Found(winner.value, winner.place)
+        explained = self.explained(name)
+        return None if explained.value is None else Found(explained.value, explained.place or "")
 
     def value(self, name: str) -> str | None:
         """The value in force; None where nothing says it."""
-        found = self.found(name)
-        return None if found is None else found.value
+        return self.explained(name).value
 
     @property
     def sources(self) -> Mapping[str, str]:

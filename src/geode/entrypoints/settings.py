@@ -38,14 +38,15 @@ Answer: TypeAlias = Callable[[ToolUseBlock], Decision | Awaitable[Decision]]
 class Settings(TypedDict, total=False):
     """All by keyword; every one may be left out.
 
-    `model`: a model id or an adapter (a ScriptedModel in tests); else the variable GEODE_MODEL.
+    `model`: a model id or an adapter (a ScriptedModel in tests); else what is configured (docs/configuration.md).
     `fallbacks`: models that a run may switch to, in this order, when all attempts on the one before failed for
     reasons that pass by themselves; none by default. Each run begins with `model`.
     `tools`: functions, methods or Tool values. `providers`: servers of your own, for ids `NAME/MODEL`.
     `approve`: a function of one call, or an Approver; without it everything above MCP_TRUSTED is denied.
     `hooks`: a Hooks or several, which may change or veto what leaves, what runs and what comes of it.
     `observe`: one observer of events or several. `policy`: every limit. `system`: the system text.
-    `deps`: what `ToolContext.deps` is. `effort` and `temperature`: sent as given, or refused.
+    `deps`: what `ToolContext.deps` is. `effort` and `temperature`: sent as given, or refused; an
+    effort that is configured goes only to models that have one.
     `thinking`: "adaptive", or a budget in tokens, for models whose wire has that setting; not in the wrap-up.
     `results`: a folder for results that are too long to show, or an adapter of that port; by default `results` in
     the journal's folder, and memory where that is no folder either.

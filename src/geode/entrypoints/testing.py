@@ -13,7 +13,7 @@ from geode.ports.model import ModelAdapter
 
 @contextmanager
 def default_model(model: str | ModelAdapter) -> Iterator[None]:
-    """Inside it, sessions that name no model use this one; GEODE_MODEL is not looked at.
+    """Inside it, sessions that name no model use this one; what is configured is not looked at.
 
     One ScriptedModel may serve several sessions: that it was played to its end is checked at the end of this.
     """

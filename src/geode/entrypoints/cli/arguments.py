@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping
 from typing import Final
 
 from geode import __version__
+from geode.entrypoints.cli.config_arguments import CONFIG_EPILOG, add_about, add_config
 from geode.entrypoints.cli.exit_codes import EXIT_CODES
 
 # Written out, because the modules that know them are imported only by the commands that use them.
@@ -133,12 +134,12 @@ def _add_run(run: argparse.ArgumentParser) -> None:
     output.add_argument(
         "--jsonl", action="store_true", help="every event as one JSON object a line on stdout; deltas too with --stream"
     )
-    _add_journal(run, "keep the run there as it happens, for geode runs (default: GEODE_JOURNAL, else it is not kept)")
+    _add_journal(run, "keep the run there as it happens, for geode runs (default: what is configured, else it is not kept)")
 
 
 def _add_model(command: argparse.ArgumentParser) -> None:
     model = command.add_argument_group("model")
-    model.add_argument("--model", metavar="ID", help="the model; by default the variable GEODE_MODEL")
+    model.add_argument("--model", metavar="ID", help="the model (default: what is configured, see geode config)")
     model.add_argument("--system", metavar="TEXT", default="", help="the system text")
     model.add_argument("--base-url", metavar="URL", type=_address, help="another address for the model's provider")
     model.add_argument(
@@ -174,7 +175,7 @@ def _add_runs(runs: argparse.ArgumentParser) -> None:
         action = actions.add_parser(name, help=help, description=f"{help[0].upper()}{help[1:]}.")
         if names_one:
             action.add_argument("run", metavar="RUN", help="the id of the run, or the beginning of it")
-        _add_journal(action, f"where runs are kept; by default the variable GEODE_JOURNAL, else {DEFAULT_JOURNAL}")
+        _add_journal(action, f"where runs are kept (default: what is configured, else {DEFAULT_JOURNAL})")
         if name == "resume":
             _add_model(action)
             _add_tools(action)
@@ -224,6 +225,8 @@ def _add_demo(demo: argparse.ArgumentParser) -> None:
 _COMMANDS: Final[Mapping[str, tuple[str, str, Callable[[argparse.ArgumentParser], None]]]] = {
     "run": ("give a prompt and tools to a model, and run to the end", _RUN_EPILOG, _add_run),
     "runs": ("list, show, resume and replay the runs that were kept", _RUNS_EPILOG, _add_runs),
+    "config": ("read, set and explain what is configured", CONFIG_EPILOG, add_config),
+    "about": ("say what is in force: the model, the settings, and the files that they come from", "", add_about),
     "emulate": ("play a model server on this machine, for all three wires", _EMULATE_EPILOG, _add_emulate),
     "wire": ("look at captured traffic: check requests, decode answers, move them to another wire", _WIRE_EPILOG, _add_wire),
     "demo": (

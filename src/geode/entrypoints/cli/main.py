@@ -65,6 +65,14 @@ def _perform(arguments: Namespace) -> int:
             from geode.entrypoints.cli.runs import runs_command
 
             return runs_command(arguments)
+        case "config":
+            from geode.entrypoints.cli.config import config_command
+
+            return config_command(arguments)
+        case "about":
+            from geode.entrypoints.cli.about import about_command
+
+            return about_command(arguments)
         case "emulate":
             from geode.entrypoints.cli.emulate import emulate_command
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 from argparse import Namespace
 from collections.abc import Sequence
 from dataclasses import replace
@@ -10,7 +11,9 @@ from geode.domain.errors import Misuse
 from geode.domain.provider import Provider
 from geode.domain.targets import Target, WireName
 from geode.entrypoints.config import configuration, no_model
+from geode.entrypoints.providers import SDK_OF
 from geode.entrypoints.registry import bootstrap_builtins
+from geode.entrypoints.runtime import default
 
 
 def route(arguments: Namespace) -> tuple[str | None, tuple[Target, ...]]:
@@ -44,6 +47,12 @@ def load_sdk(model: str | None, providers: Sequence[Target]) -> None:
 
     A session imports it in a thread, and that takes seconds in which Ctrl-C would have to wait.
     """
+    config = configuration()
+    named = model or default.value or config.value("model")
+    if isinstance(named, str):
+        transport = bootstrap_builtins().route(named, tuple(providers), config.sources).target.transport
+        if transport is not None:
+            importlib.import_module(SDK_OF[transport.wire])
 
 
 def _moved(model: str, base_url: str) -> tuple[str, tuple[Target, ...]]:

@@ -1,0 +1,64 @@
+"""Writing what is configured: only what can be used, and only into files that are whole."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from geode.adapters.toml_edits import edit_toml
+from geode.domain.configuration import KEYS, Key, Layer, value_problem
+from geode.domain.effort import effort_problem, inherited
+from geode.domain.errors import Misuse
+from geode.domain.models import row_of, rows_for
+from geode.domain.routing import resolve, target_of
+from geode.entrypoints.config import Configuration, configuration
+from geode.entrypoints.places import HOME, config_paths
+from geode.entrypoints.registry import bootstrap_builtins
+
+
+def change(key: Key, value: str | None, *, project: bool) -> tuple[Layer, Path, bool]:
+    """Write the value, or with None take it out: the layer, its file, and whether the file changed.
+
+    Misuse for a value that cannot be used, and where anything that is configured is broken; then nothing is written.
+    """
+    wanted = None if value is None else value.strip()
+    config = configuration()
+    if wanted is not None:
+        refuse_value(key, wanted, config)
+    paths = config_paths()
+    layer: Layer = "project config.toml" if project and "project config.toml" in paths else "global config.toml"
+    if str(paths[layer]).startswith("~"):
+        raise Misuse("config-file", f"it is not known where your home folder is: set {HOME} to a folder")
+    return layer, paths[layer], edit_toml(paths[layer], key.path, wanted, shared=layer == "project config.toml")
+
+
+def refuse_value(key: Key, value: str, config: Configuration) -> None:
+    """Misuse for a value that could never be used, alone or beside what is in force."""
+    if problem := value_problem(key.name, value):
+        raise Misuse("config-value", problem)
+    if key.type == "model id":
+        bootstrap_builtins().route(value, sources=config.sources)
+        if (effort := config.found("effort")) is not None:
+            _refuse_pair(value, effort.value, f"the effort comes from {effort.place}", config)
+    elif key.name == "effort":
+        for name in (other.name for other in KEYS if other.type == "model id"):
+            if (model := config.found(name)) is not None:
+                _refuse_pair(model.value, value, f"{name} comes from {model.place}", config)
+    elif key.path[0] == "sources":
+        _refuse_source(key.path[1], value)
+
+
+def _refuse_source(identity: str, source: str) -> None:
+    """Misuse for a credential source that the identity does not have."""
+    if problem := target_of(identity, source, bootstrap_builtins().table.targets).swap().value_or(""):
+        raise Misuse("config-value", problem)
+
+
+def _refuse_pair(model: str, effort: str, origin: str, config: Configuration) -> None:
+    """Misuse for an effort that the model is known not to take; a model without effort control goes without."""
+    registry = bootstrap_builtins()
+    route = resolve(model, registry.table, sources=config.sources).value_or(None)
+    if route is None:
+        return  # nobody serves it, which another change mends
+    efforts = row_of(route.model, rows_for(route.target, registry.table.models)).efforts
+    if problem := effort_problem(f"model {route.model}", efforts, inherited(efforts, effort)):
+        raise Misuse("effort", f"{problem}; {origin}")
