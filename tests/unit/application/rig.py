@@ -12,6 +12,7 @@ from geode.application.agentic_loop import AgenticLoop
 from geode.application.catalog import Catalog
 from geode.application.equipment import Surroundings
 from geode.application.model_call import Asking
+from geode.application.targets import Target
 from geode.domain.approval import Approve, Decision, Question
 from geode.domain.content import ToolResult, ToolUseBlock
 from geode.domain.conversation import Conversation
@@ -87,6 +88,7 @@ def loop_of(
     hooks: Iterable[Hooks] = (),
     renderers: Mapping[type, Callable[[Any], object]] | None = None,
     resizer: ImageResizer | None = None,
+    fallbacks: Iterable[Target] = (),
 ) -> AgenticLoop:
     """A loop whose model plays `steps`, unless another model is given."""
     ids = iter(range(1, 1000))
@@ -102,7 +104,8 @@ def loop_of(
         resizer,
     )
     catalog = Catalog.of(build_tools(list(tools), deps), JsonschemaValidator())
-    return AgenticLoop(Asking(model or ScriptedModel(*steps), "m"), catalog, policy or Policy(), around)
+    asking = Asking(model or ScriptedModel(*steps), "m", fallbacks=tuple(fallbacks))
+    return AgenticLoop(asking, catalog, policy or Policy(), around)
 
 
 def quick(**limits: Any) -> Policy:

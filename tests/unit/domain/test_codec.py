@@ -82,6 +82,7 @@ def test_how_values_are_written() -> None:
         "cost_usd": "0.10",
         "cached_input_tokens": 0,
         "reasoning_tokens": 0,
+        "quota": [],
     }
     assert written(ToolFacts(SafetyTier.MCP_TRUSTED, "d")) == {
         "$": "ToolFacts",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -217,6 +218,42 @@ def test_only_whole_words_are_per_minute_wording(message: str) -> None:
     assert is_billing_fatal(failure(429, message, code="insufficient_quota"))
 
 
+@pytest.mark.parametrize("message", ["limit of concurrent requests reached", "Concurrency is too high", "a concurrent request"])
+def test_wording_about_concurrency_wins_too(message: str) -> None:
+    assert classify_retry_error(failure(429, message, code="insufficient_quota")) is RATE
+
+
+@pytest.mark.parametrize(
+    ("facts", "kind"),
+    [
+        ({"status": 429}, BILLING),
+        ({"status": 429, "type": "rate_limit_error"}, BILLING),
+        ({"status": 200, "type": "rate_limit_error"}, BILLING),
+        ({"status": 429, "hint": RetryHint(raw="soon")}, BILLING),
+        # It says when to come back, or that it passes by itself.
+        ({"status": 429, "hint": RetryHint(5.0, False, "5")}, RATE),
+        ({"status": 429, "hint": RetryHint(None, True, "x-should-retry: false")}, RATE),
+        ({"status": 429, "message": "120 requests per minute"}, RATE),
+        *(({"status": 429, "code": code}, RATE) for code in ("1302", "1303", "1305")),
+        ({"status": 429, "type": "1302"}, RATE),
+        # It is no limit.
+        ({"status": 503}, SERVER),
+        ({"status": 429, "code": "1312"}, SERVER),
+        ({"status": 400}, FATAL),
+    ],
+    ids=repr,
+)
+def test_a_plan_that_refuses_without_a_hint_is_used_up(facts: dict[str, Any], kind: FailureClass) -> None:
+    assert classify_retry_error(replace(failure(**facts), subscription=True)) is kind
+
+
+def test_a_number_in_the_place_of_the_type_is_a_code() -> None:
+    """Older servers of GLM, behind its Messages address."""
+    assert classify_retry_error(failure(429, type="1211")) is FATAL
+    assert classify_retry_error(failure(429, type="1113")) is BILLING
+    assert classify_retry_error(failure(429, type="1211", code="1302")) is RATE
+
+
 def test_no_wording_wins_over_a_402() -> None:
     assert is_billing_fatal(failure(402, "per minute"))
     assert is_billing_fatal(failure(200, "per minute", code="402"))
@@ -302,6 +339,7 @@ def test_a_failure_states_no_more_than_it_knows() -> None:
     bare = CallFailure(500, "response", "x")
     assert (bare.error_type, bare.error_code, bare.timed_out, bare.after_output) == ("", "", False, False)
     assert (bare.hint, bare.request_id, bare.way_out) == (RetryHint(None, False, ""), "", "")
+    assert (bare.quota, bare.subscription) == ((), False)
 
 
 @pytest.mark.parametrize("words", ["context window ", "exceeds the ", "input length and ", "per-", "credit balance is ", "x"])

@@ -11,7 +11,16 @@ import pytest
 
 from geode.domain.errors import Misuse
 from geode.domain.failures import CallFailure, RetryHint
-from geode.domain.retry import RetryPolicy, read_retry_hint, retry_delay_for
+from geode.domain.retry import (
+    Following,
+    GiveUp,
+    NextModel,
+    RetryAfter,
+    RetryPolicy,
+    after_failure,
+    read_retry_hint,
+    retry_delay_for,
+)
 from tests.unit.domain.builders import failure
 
 BUSY = failure(503)
@@ -109,6 +118,29 @@ def test_a_plain_no_is_obeyed() -> None:
 def test_the_longest_hint_is_a_policy() -> None:
     assert retry_delay_for(RetryPolicy(max_hint_seconds=5), hinted(5.0), 1, 0.0) == 5.0
     assert retry_delay_for(RetryPolicy(max_hint_seconds=5), hinted(5.1), 1, 0.0) is None
+
+
+# Failure, attempt of three, what follows for the last of a chain, and for any other.
+FOLLOWS: list[tuple[CallFailure, int, Following, Following]] = [
+    (BUSY, 1, RetryAfter(2.0), RetryAfter(2.0)),
+    (BUSY, 2, RetryAfter(4.0), RetryAfter(4.0)),
+    (BUSY, 3, GiveUp(), NextModel()),
+    (hinted(5.0), 1, RetryAfter(5.0), RetryAfter(5.0)),
+    (hinted(61.0), 1, GiveUp(), NextModel()),
+    (hinted(None, forbidden=True), 1, GiveUp(), NextModel()),
+    *((failure(status), 3, GiveUp(), NextModel()) for status in (408, 409, 429, 529)),
+    *((failure(status), 1, GiveUp(), GiveUp()) for status in (200, 400, 401, 402, 403, 404, 413)),
+    *((failure(status), 3, GiveUp(), GiveUp()) for status in (200, 400, 401, 402, 403, 404, 413)),
+    (failure(503, after_output=True), 3, GiveUp(), GiveUp()),
+    (failure(400, code="context_length_exceeded"), 3, GiveUp(), GiveUp()),
+    (failure(429, code="insufficient_quota"), 3, GiveUp(), GiveUp()),
+]
+
+
+@pytest.mark.parametrize(("fault", "attempt", "last", "other"), FOLLOWS, ids=range(len(FOLLOWS)))
+def test_what_follows_a_failure(fault: CallFailure, attempt: int, last: Following, other: Following) -> None:
+    assert after_failure(RetryPolicy(), fault, attempt, 1.0, is_last=True) == last
+    assert after_failure(RetryPolicy(), fault, attempt, 1.0, is_last=False) == other
 
 
 HEADERS = [

@@ -10,13 +10,13 @@ import pytest
 from geode.domain.codec import dumps
 from geode.domain.conversation import Conversation
 from geode.domain.loop.actions import CallModel, Finish
-from geode.domain.loop.inputs import Input, ModelReplied, ToolFinished, Waited
+from geode.domain.loop.inputs import Input, ModelFailed, ModelReplied, ToolFinished, Waited
 from geode.domain.loop.recording import Began, Divergence, Happened, Left, Record, Recording, Replayed, described, replay
 from geode.domain.loop.resuming import revived
 from geode.domain.loop.state import State
 from geode.domain.loop.step import step
 from geode.domain.verdicts import Valid
-from tests.unit.domain.builders import OWNER, TOOLS, begun, call, ending, model_call, ok, replied, reply, stage
+from tests.unit.domain.builders import OWNER, TOOLS, begun, call, ending, failure, model_call, ok, replied, reply, stage
 
 INPUTS: tuple[Input, ...] = (
     ModelReplied(1.0, reply(call("a"), call("b")), (Valid(), Valid())),
@@ -118,3 +118,24 @@ def test_an_action_is_described_in_full_and_a_conversation_by_its_digest() -> No
     digest = hashlib.sha256(over.closed.dumps().encode()).hexdigest()[:16]
     without = replace(ending(over), conversation=Conversation())
     assert described(over.pending) == f"{dumps(Finish(without))} after {digest}"
+
+
+def test_what_an_older_geode_wrote_is_the_same_without_the_fields_that_it_did_not_know() -> None:
+    records, _ = written(begun(), *INPUTS[:3], ModelFailed(4.0, failure(402, "no credit"), 0.5))
+    left = records[-1]
+    assert isinstance(left, Left)
+    old = left.pending.replace(',"quota":[]', "").replace(',"subscription":false', "")
+    assert old != left.pending
+    assert replay(recording([*records[:-1], Left(old)])).divergence is None
+    other = old.replace("no credit", "all credit")
+    divergence = replay(recording([*records[:-1], Left(other)])).divergence
+    assert divergence is not None
+    assert (divergence.recorded, divergence.replayed) == (other, left.pending)
+
+
+@pytest.mark.parametrize("text", ["", "{}", "[]", "odd", '{"kind":"No"}', '{"geode":1,"kind":"Wait","value":{}}', " after x"])
+def test_what_is_no_action_is_another_action(text: str) -> None:
+    records, _ = written(begun())
+    divergence = replay(recording([*records[:-1], Left(text)])).divergence
+    assert divergence is not None
+    assert divergence.recorded == text

@@ -1,0 +1,72 @@
+"""What a person is told to do about a failure that is final."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from geode.domain.failures import CallFailure, RetryHint
+from geode.domain.quota import Quota
+from geode.domain.ways_out import way_on
+from tests.unit.domain.builders import failure
+
+OTHER_MODEL = "Another model may do: /model, or name some to fall back on in [model.fallbacks]"
+CREDIT = "Add credit or raise the limit in the account at the provider"
+RESET = Quota("plan", reset="2026-11-30 18:00:00")
+FULL = Quota("requests", 50, 40, "noon")
+
+
+def with_quota(fault: CallFailure, *quota: Quota, subscription: bool = False) -> CallFailure:
+    return replace(fault, quota=quota, subscription=subscription)
+
+
+WAYS: list[tuple[CallFailure, str]] = [
+    # Spec section 7: a transient failure that ran out names the ways on.
+    *((failure(status), OTHER_MODEL) for status in (408, 409, 429, 500, 529)),
+    (failure(None, phase="connect"), OTHER_MODEL),
+    (with_quota(failure(429), RESET), f"{OTHER_MODEL}. The limit is reset at 2026-11-30 18:00:00"),
+    (with_quota(failure(503), RESET), OTHER_MODEL),
+    # Quota exhausted: what the user can do.
+    (failure(402), CREDIT),
+    (failure(429, code="insufficient_quota"), CREDIT),
+    (with_quota(failure(429, code="1308"), RESET), f"{CREDIT}, or wait for the reset at 2026-11-30 18:00:00"),
+    (
+        with_quota(failure(429), subscription=True),
+        "The plan is used up: wait for the reset, or name a model of another account",
+    ),
+    (
+        with_quota(failure(429), FULL, replace(RESET, remaining=0), subscription=True),
+        "The plan is used up: wait for the reset at 2026-11-30 18:00:00, or name a model of another account",
+    ),
+    (
+        with_quota(failure(429), Quota("x"), FULL, subscription=True),
+        "The plan is used up: wait for the reset at noon, or name a model of another account",
+    ),
+    (failure(401), "Check the key: it is wrong, expired or not one of this provider"),
+    (failure(403), "Check what the key may use; the provider knows it and refuses this"),
+    (failure(200, type="authentication_error"), "Check the key: it is wrong, expired or not one of this provider"),
+    # A model that is not there.
+    (failure(404, code="model_not_found"), "See: geode models"),
+    (failure(404, "model: claude-nope", type="not_found_error"), "See: geode models"),
+    (failure(429, code="1211"), "See: geode models"),
+    (failure(400, type="1222"), "See: geode models"),
+    (failure(404, "no such page"), ""),
+    # The provider's own words have to do.
+    (failure(400, "tools.0.name: too long"), ""),
+    (failure(400, "the model takes no such field"), ""),
+    (failure(413), ""),
+    (failure(400, code="context_length_exceeded"), ""),
+    (failure(503, after_output=True), ""),
+    (failure(200), ""),
+]
+
+
+@pytest.mark.parametrize(("fault", "way"), WAYS, ids=range(len(WAYS)))
+def test_the_way_on(fault: CallFailure, way: str) -> None:
+    assert way_on(fault) == way
+
+
+def test_a_plan_that_says_when_to_come_back_is_a_rate_limit() -> None:
+    fault = replace(failure(429, hint=RetryHint(5.0, False, "5")), subscription=True)
+    assert way_on(fault) == OTHER_MODEL
