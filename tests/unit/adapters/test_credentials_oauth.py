@@ -238,11 +238,21 @@ async def test_whoever_signs_in_again_is_seen_at_once(rig: Rig) -> None:
 
 async def test_what_is_new_is_on_disk_before_it_is_used_and_all_else_is_kept(rig: Rig, monkeypatch: pytest.MonkeyPatch) -> None:
     rig.write(expires_at=0, account_id="acc-1", note={"a": [1]})
-    synced: list[int] = []
-    sync = os.fsync
-    monkeypatch.setattr(os, "fsync", lambda descriptor: synced.append(descriptor) or sync(descriptor))
+    done: list[str] = []
+    sync, replace = os.fsync, Path.replace
+
+    def synced(descriptor: int) -> None:
+        done.append("synced")
+        sync(descriptor)
+
+    def replaced(path: Path, target: Path) -> Path:
+        done.append("replaced")
+        return replace(path, target)
+
+    monkeypatch.setattr(os, "fsync", synced)
+    monkeypatch.setattr(Path, "replace", replaced)
     assert await text(rig.credential()) == "access-1"
-    assert synced
+    assert done == ["synced", "replaced", "synced"]
     assert rig.written == {
         "access_token": "access-1",
         "refresh_token": "refresh-1",
