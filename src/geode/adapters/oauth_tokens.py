@@ -77,14 +77,18 @@ class Tokens:
     def _text(self, name: str) -> str:
         value = self._document.get(name)
         if value is not None and not isinstance(value, str):
-            raise Unusable(f"has a {name} that is no text")
+            raise Unusable(f"has {_a(name)} that is no text")
         return value or ""
 
     def _secret(self, name: str) -> SecretStr | None:
         secret = SecretStr(self._text(name))
         if secret and (problem := key_problem(secret.get_secret_value())):
-            raise Unusable(f"has a {name} that {problem}")
+            raise Unusable(f"has {_a(name)} that {problem}")
         return secret or None
+
+
+def _a(name: str) -> str:
+    return f"an {name}" if name.startswith("a") else f"a {name}"
 
 
 def _time(value: object) -> float | None:

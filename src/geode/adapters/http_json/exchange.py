@@ -114,7 +114,7 @@ class Exchange:
         with Refusals() as seen, signing(self.endpoint, secret):
             try:
                 response: httpx2.Response = await self.client.post(
-                    self.path, cast_to=httpx2.Response, content=body, stream=stream, options={"timeout": _timeout(seconds)}
+                    self.path, cast_to=httpx2.Response, content=body, stream=stream, options=self._options(seconds)
                 )
             except self.errors as error:
                 if not seen:
@@ -123,6 +123,11 @@ class Exchange:
                     self.endpoint.refused(secret)
                 raise CallBroken(failure_of_response(seen[-1], body_of(seen[-1]))) from error
         return response
+
+    def _options(self, seconds: float) -> dict[str, object]:
+        # Only `Authorization` is left out where a client of the host's follows to another server.
+        alone = {"follow_redirects": False} if self.endpoint.key_header else {}
+        return {"timeout": _timeout(seconds), **alone}
 
     async def _secret(self) -> SecretStr | None:
         """What the request is signed with; CallBroken where there is nothing to sign it with, which no retry changes."""
