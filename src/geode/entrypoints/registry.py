@@ -84,14 +84,26 @@ class Override:
 class Registry:
     """A snapshot. Generation 0 is the empty one, of a process in which nobody has called `bootstrap_builtins`.
 
-    `settings` is what `routing.toml` says of the keys of the configuration, and where.
+    `file` is the user's `routing.toml`.
     """
 
     generation: int = 0
     entries: Mapping[str, Entry] = field(default_factory=dict[str, Entry])
     table: RoutingTable = field(default_factory=lambda: RoutingTable(targets={}))
     listed: tuple[Listed, ...] = ()
-    settings: Mapping[str, Found] = field(default_factory=dict[str, Found])
+    file: TomlFile | None = field(default=None, repr=False)
+
+    def place_of(self, *keys: str) -> str:
+        """Where it is said: `FILE:LINE:COLUMN` of the user's `routing.toml`, or the one of geode."""
+        said = self.file is not None and _says(self.file.values, keys)
+        return self.file.where(keys) if self.file is not None and said else f"{ROUTING_FILE} of geode"
+
+    @property
+    def settings(self) -> Mapping[str, Found]:
+        """What `routing.toml` says of the keys of the configuration, and where."""
+        primary = self.table.defaults.get("primary")
+        said = {f"sources.{name}": Found(word, self.place_of("sources", name)) for name, word in self.table.sources.items()}
+        return said if primary is None else {**said, "model": Found(primary, self.place_of("model", "defaults", "primary"))}
 
     def adapter(self, name: str) -> Entry:
         """The adapter of that name; AdapterNotFoundError says how to come by it."""
@@ -240,7 +252,7 @@ def _built(generation: int) -> Registry:
     _refuse(problems, file)
     own = {name: Entry(target, _origin(name, file)) for name, target in table.targets.items() if name not in added}
     refuse_unused(policy, own, [name for name in strangers if name in BUILT_IN or name in file.values.get("providers", {})])
-    return Registry(generation, {**own, **added}, table, listed, _settings(table, file))
+    return Registry(generation, {**own, **added}, table, listed, file)
 
 
 def _refuse(problems: list[Problem], file: TomlFile) -> None:
@@ -262,18 +274,6 @@ def _says(values: Any, keys: tuple[str, ...]) -> bool:
             return False
         values = values[key]
     return True
-
-
-def _settings(table: RoutingTable, file: TomlFile) -> Mapping[str, Found]:
-    said: dict[tuple[str, ...], tuple[str, str | None]] = {
-        ("model", "defaults", "primary"): ("model", table.defaults.get("primary"))
-    }
-    said |= {("sources", identity): (f"sources.{identity}", source) for identity, source in table.sources.items()}
-    return {
-        key: Found(value, file.where(path) if _says(file.values, path) else f"{ROUTING_FILE} of geode")
-        for path, (key, value) in said.items()
-        if value is not None
-    }
 
 
 def _origin(name: str, file: TomlFile) -> str:

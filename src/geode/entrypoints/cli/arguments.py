@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping
 from typing import Final
 
 from geode import __version__
-from geode.entrypoints.cli.config_arguments import CONFIG_EPILOG, add_about, add_config
+from geode.entrypoints.cli.config_arguments import CONFIG_EPILOG, add_about, add_config, add_json, add_models
 from geode.entrypoints.cli.exit_codes import EXIT_CODES
 
 # Written out, because the modules that know them are imported only by the commands that use them.
@@ -226,6 +226,8 @@ _COMMANDS: Final[Mapping[str, tuple[str, str, Callable[[argparse.ArgumentParser]
     "run": ("give a prompt and tools to a model, and run to the end", _RUN_EPILOG, _add_run),
     "runs": ("list, show, resume and replay the runs that were kept", _RUNS_EPILOG, _add_runs),
     "config": ("read, set and explain what is configured", CONFIG_EPILOG, add_config),
+    "models": ("say what is known of models: window, effort, price, and who serves them", "", add_models),
+    "adapters": ("list the adapters: whose they are, how they are reached, and who let them in", "", add_json),
     "about": ("say what is in force: the model, the settings, and the files that they come from", "", add_about),
     "emulate": ("play a model server on this machine, for all three wires", _EMULATE_EPILOG, _add_emulate),
     "wire": ("look at captured traffic: check requests, decode answers, move them to another wire", _WIRE_EPILOG, _add_wire),

@@ -1,4 +1,4 @@
-"""The grammar of `geode config` and `geode about`."""
+"""The grammar of `geode config`, `geode about`, `geode models` and `geode adapters`."""
 
 from __future__ import annotations
 
@@ -42,12 +42,17 @@ def add_config(config: argparse.ArgumentParser) -> None:
             action.add_argument("--project", action="store_true", help="in .geode/config.toml of the current directory")
         if name == "explain":
             _add_given(action)
-        _add_json(action)
+        add_json(action)
 
 
 def add_about(about: argparse.ArgumentParser) -> None:
     _add_given(about)
-    _add_json(about)
+    add_json(about)
+
+
+def add_models(models: argparse.ArgumentParser) -> None:
+    models.add_argument("id", metavar="ID", nargs="?", help="one model, and how it would be reached from here")
+    add_json(models)
 
 
 def _add_given(command: argparse.ArgumentParser) -> None:
@@ -55,5 +60,5 @@ def _add_given(command: argparse.ArgumentParser) -> None:
     command.add_argument("--journal", metavar="DIR", help="as if geode run had this option")
 
 
-def _add_json(command: argparse.ArgumentParser) -> None:
+def add_json(command: argparse.ArgumentParser) -> None:
     command.add_argument("--json", action="store_true", help="one JSON value on stdout")

@@ -69,6 +69,14 @@ def _perform(arguments: Namespace) -> int:
             from geode.entrypoints.cli.config import config_command
 
             return config_command(arguments)
+        case "models":
+            from geode.entrypoints.cli.models import models_command
+
+            return models_command(arguments)
+        case "adapters":
+            from geode.entrypoints.cli.models import adapters_command
+
+            return adapters_command(arguments)
         case "about":
             from geode.entrypoints.cli.about import about_command
 

@@ -1,0 +1,230 @@
+"""`geode models` and `geode adapters`: what is known of models, and who serves them."""
+
+from __future__ import annotations
+
+import sys
+from argparse import Namespace
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from geode.domain.errors import Misuse
+from geode.domain.json_value import dump_json
+from geode.domain.models import ModelRow, row_of, rows_for
+from geode.domain.prices import Price, price_of
+from geode.domain.routing import Route, resolve
+from geode.domain.targets import Target
+from geode.entrypoints.cli.config import columns
+from geode.entrypoints.cli.exit_codes import NOT_ALL
+from geode.entrypoints.cli.words import harmless
+from geode.entrypoints.cli.wrong_use import on_the_command_line
+from geode.entrypoints.config import Configuration, configuration
+from geode.entrypoints.providers import find_connection
+from geode.entrypoints.registry import Registry, bootstrap_builtins
+
+UNKNOWN = "?"
+
+
+@dataclass(frozen=True, slots=True)
+class Known:
+    """A row of `[models]`, and what belongs to it."""
+
+    id: str
+    adapter: str
+    row: ModelRow
+    price: Price | None
+    place: str
+
+
+def known_models(registry: Registry, sources: Mapping[str, str]) -> Iterator[Known]:
+    """Every row, with the adapter that serves its models as things are configured ("" where nobody does)."""
+    for row in registry.table.models:
+        route = resolve(row.prefix, registry.table, sources=sources).value_or(None)
+        served = "" if route is None else route.target.name
+        price = price_of(row.prefix.rpartition("/")[2], registry.table.prices)
+        yield Known(row.prefix, served, row, price, registry.place_of("models", row.prefix))
+
+
+def models_command(arguments: Namespace) -> int:
+    """Everything that is known, or what is known of one model. Exit code 1 for one of which nothing is known."""
+    registry, config = bootstrap_builtins(), configuration()
+    if arguments.id is not None:
+        return _one(arguments.id, registry, config, as_json=arguments.json)
+    rows = list(known_models(registry, config.sources))
+    if arguments.json:
+        print(dump_json([_row_json(one) for one in rows]))
+        return 0
+    head = ("MODEL", "ADAPTER", "WINDOW", "OUTPUT", "EFFORT", "USD IN/OUT PER MTOK", "SOURCE")
+    for line in columns([head, *map(_line, rows)]):
+        print(line.rstrip())
+    print("\nThe longest beginning of a model's id is its row; ? is not known. geode models ID says more of one.")
+    return 0
+
+
+def _row_json(one: Known) -> dict[str, Any]:
+    return {"id": one.id, "adapter": one.adapter or None, **_facts(one.row, one.price), "place": one.place}
+
+
+def _line(one: Known) -> tuple[str, ...]:
+    price = UNKNOWN if one.price is None else f"{one.price.input}/{one.price.output}"
+    row = one.row
+    return (
+        f"{one.id}…",
+        one.adapter or "nobody",
+        _count(row.window),
+        _count(row.output),
+        _efforts(row),
+        price,
+        one.place,
+    )
+
+
+def _count(tokens: int | None) -> str:
+    return UNKNOWN if tokens is None else f"{tokens:,}"
+
+
+def _efforts(row: ModelRow) -> str:
+    if row.efforts is None:
+        return UNKNOWN
+    words = [f"{word}*" if word == row.default_effort else word for word in row.efforts]
+    return " ".join(words) or "none taken"
+
+
+def _facts(row: ModelRow, price: Price | None) -> dict[str, Any]:
+    cost = None
+    if price is not None:
+        cost = {
+            "input": str(price.input),
+            "output": str(price.output),
+            "cached": None if price.cached is None else str(price.cached),
+            "cache_write": None if price.cache_write is None else str(price.cache_write),
+            "above": price.above or None,
+            "source": price.source or None,
+        }
+    return {
+        "window": row.window,
+        "output": row.output,
+        "effort": None if row.efforts is None else list(row.efforts),
+        "default_effort": row.default_effort,
+        "thinking": sorted(row.thinking),
+        "forced_choice": row.forced_choice,
+        "sampling": "any" if row.sampling else "at_none" if row.sampling_at_none else "default",
+        "usd_per_mtok": cost,
+    }
+
+
+# ---- one model -----------------------------------------------------------------------------------
+
+
+def _one(id: str, registry: Registry, config: Configuration, *, as_json: bool) -> int:
+    route = registry.route(id, sources=config.sources)
+    row = row_of(route.model, rows_for(route.target, registry.table.models))
+    price = price_of(route.model.rpartition("/")[2], registry.table.prices)
+    reached, problem = _reached(route, registry, config)
+    known = bool(row.prefix) or price is not None
+    if as_json:
+        facts = _facts(row, price) if known else None
+        print(dump_json({"id": id, "model": route.model, **reached, "problem": problem, "known": facts}))
+        return 0 if known else NOT_ALL
+    told = [(name.replace("_", " "), "-" if value is None else harmless(str(value))) for name, value in reached.items()]
+    told += [
+        ("asked for as", harmless(route.model)),
+        ("row", f"{row.prefix}…" if row.prefix else "none: nothing is assumed of it"),
+    ]
+    told += [("window", _count(row.window)), ("output", _count(row.output)), ("effort", _efforts(row))]
+    told += [("USD in/out per Mtok", UNKNOWN if price is None else f"{price.input}/{price.output}")]
+    for line in columns(told):
+        print(line.rstrip())
+    if problem:
+        print(f"geode models: {problem}", file=sys.stderr)
+    return 0 if known else NOT_ALL
+
+
+def _reached(route: Route, registry: Registry, config: Configuration) -> tuple[dict[str, Any], str | None]:
+    """How the model is reached, without a secret; and what keeps it from that."""
+    target = route.target
+    reached: dict[str, Any] = {
+        "adapter": target.name,
+        "provider": target.identity.id,
+        "source": target.credential.source,
+        "wire": None if target.transport is None else target.transport.wire,
+        "address": None if target.transport is None else target.transport.base_url,
+        "key": None,
+    }
+    try:
+        endpoint = find_connection(route, registry, config.environment).endpoint
+    except Misuse as error:
+        return reached, on_the_command_line(error).partition("\n")[0]
+    if endpoint is not None:
+        key = "none wanted" if endpoint.credential is None else endpoint.credential.source
+        reached |= {"address": endpoint.address, "key": key}
+    return reached, None
+
+
+# ---- adapters ------------------------------------------------------------------------------------
+
+
+def adapters_command(arguments: Namespace) -> int:
+    """Every adapter of this generation, and the entry points that were found."""
+    registry = bootstrap_builtins()
+    if arguments.json:
+        print(dump_json(_adapters_json(registry)))
+        return 0
+    print(f"generation {registry.generation}\n")
+    head = ("ADAPTER", "PROVIDER", "SOURCE", "WIRE", "ADDRESS", "KEY", "ORIGIN")
+    for line in columns([head, *(_adapter_line(entry.target, entry.origin) for entry in registry.entries.values())]):
+        print(line.rstrip())
+    for entry in registry.entries.values():
+        if entry.reason:
+            replaced = f", in the place of the one of {entry.replaced}" if entry.replaced else ""
+            print(f"\n{entry.target.name}: let in from {harmless(entry.origin)}{replaced}: {harmless(entry.reason)}")
+    for entry in registry.entries.values():
+        if entry.target.credential.limits:
+            print(f"\n{entry.target.name}: {entry.target.credential.limits}")
+    for one in registry.listed:
+        if one.state != "allowed":
+            print(f"\n{harmless(one.name)} of the package {harmless(one.package)} is {one.state}: {harmless(one.why)}")
+    return 0
+
+
+def _adapter_line(target: Target, origin: str) -> tuple[str, ...]:
+    transport = target.transport
+    wire: str = "its own" if transport is None else transport.wire
+    if transport is not None and transport.dialect != "generic":
+        wire = f"{wire}:{transport.dialect}"
+    return (
+        target.name,
+        target.identity.id,
+        target.credential.source,
+        wire,
+        "its own" if transport is None else transport.base_url,
+        _key_place(target),
+        harmless(origin),
+    )
+
+
+def _key_place(target: Target) -> str:
+    """Where its key is found. A command is not shown: a secret may be among its arguments."""
+    if target.transport is None:
+        return "its own"
+    kind, _, place = (target.credential.key or "").partition(":")
+    return "none" if not kind else "command:…" if kind == "command" else f"{kind}:{place}"
+
+
+def _adapters_json(registry: Registry) -> dict[str, Any]:
+    names = ("adapter", "provider", "source", "wire", "address", "key", "origin")
+    return {
+        "generation": registry.generation,
+        "adapters": [
+            {
+                **dict(zip(names, _adapter_line(entry.target, entry.origin), strict=True)),
+                "reason": entry.reason or None,
+                "replaced": entry.replaced or None,
+                "limits": entry.target.credential.limits or None,
+            }
+            for entry in registry.entries.values()
+        ],
+        "entry_points": [
+            {"name": one.name, "package": one.package, "state": one.state, "why": one.why} for one in registry.listed
+        ],
+    }
