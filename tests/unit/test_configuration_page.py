@@ -51,7 +51,8 @@ def test_the_example_of_an_env_file_is_one(places: Places) -> None:
 
 def test_the_commands_do_what_the_page_shows(places: Places, capsys: pytest.CaptureFixture[str]) -> None:
     """In its order; what is shown below a command is what it prints."""
-    commands = re.findall(r"^\$ geode ([^#\n]*)[^\n]*\n((?:[^$\n][^\n]*\n)*)", block(section("Setting them"), "console"), re.MULTILINE)
+    console = block(section("Setting them"), "console")
+    commands = re.findall(r"^\$ geode ([^#\n]*)[^\n]*\n((?:[^$\n][^\n]*\n)*)", console, re.MULTILINE)
     assert len(commands) == 6
     for command, printed in commands:
         assert main(command.split()) == 0
