@@ -62,11 +62,11 @@ def credential_of(
             from geode.adapters.credentials_file import FileCredential
 
             return _checked(FileCredential(path), provider)
-        case FromCommand(command):
+        case FromCommand():  # not by name: in a traceback with the values of variables there may be a secret in it
             from geode.adapters.clock_system import SystemClock
             from geode.adapters.credentials_command import CommandCredential
 
-            return _checked(CommandCredential(command, SystemClock().now), provider)
+            return _checked(CommandCredential(source.command, SystemClock().now), provider)
         case FromOAuth(path):
             from geode.adapters.clock_system import SystemClock
             from geode.adapters.credentials_oauth import OAuthCredential

@@ -10,10 +10,12 @@ from dataclasses import dataclass, field, replace
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, Final
 
+from returns.result import Result
+
 from geode.adapters.environment import Environment
 from geode.adapters.http_json.endpoint import Endpoint
 from geode.domain.errors import Misuse
-from geode.domain.key_sources import parse_key_source
+from geode.domain.key_sources import KeySource, parse_key_source
 from geode.domain.models import ModelRow, rows_for
 from geode.domain.provider import address_problem
 from geode.domain.routing import Route
@@ -82,10 +84,7 @@ def _moved(transport: Transport, environment: Environment) -> Transport:
 
 
 def _credential(name: str, route: CredentialRoute, base_url: str, environment: Environment) -> Credential | None:
-    key = route.key
-    if key is not None and key.startswith(f"oauth:{_USER_FOLDER}"):
-        key = f"oauth:{user_folder() / key.removeprefix(f'oauth:{_USER_FOLDER}')}"
-    source = parse_key_source(key)
+    source = _key_source(route.key)
     if problem := source.swap().value_or(""):
         raise Misuse("provider", f'Provider("{name}"): {problem}')
 
@@ -95,6 +94,12 @@ def _credential(name: str, route: CredentialRoute, base_url: str, environment: E
 
     looked_in = ", ".join(["process environment", *map(str, env_paths())])
     return credential_of(source.unwrap(), name, look_up, optional=is_loopback(base_url), looked_in=looked_in)
+
+
+def _key_source(key: str | None) -> Result[KeySource, str]:
+    if key is not None and key.startswith(f"oauth:{_USER_FOLDER}"):
+        key = f"oauth:{user_folder() / key.removeprefix(f'oauth:{_USER_FOLDER}')}"
+    return parse_key_source(key)
 
 
 def is_loopback(url: str) -> bool:
