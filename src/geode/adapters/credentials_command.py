@@ -53,11 +53,12 @@ class CommandCredential:
         max_age_seconds: float | None = None,
         env: Mapping[str, str] | None = None,
     ) -> None:
+        self._argv: tuple[str, ...] = ()
         try:
             self._argv = tuple(shlex.split(command))
             self._unsplit = "" if self._argv and self._argv[0] else "names no program"
         except ValueError as error:
-            self._argv, self._unsplit = (), f"cannot be split into words ({error})"
+            self._unsplit = f"cannot be split into words ({error})"
         program = self._argv[0] if self._argv else ""
         self._source = f"command {program or '…'}{' …' if len(self._argv) > 1 else ''}"
         self._now, self._deadline, self._max_age, self._env = now, deadline_seconds, max_age_seconds, dict(env or {})

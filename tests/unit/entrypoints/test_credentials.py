@@ -17,7 +17,7 @@ from geode.domain.script import says
 from geode.entrypoints.compliance.emulated import serve
 from geode.entrypoints.credentials import credential_of
 from geode.entrypoints.emulator import Emulator
-from geode.errors import AuthenticationError
+from geode.errors import AuthenticationError, CredentialError
 from geode.ports import Credential
 
 
@@ -57,10 +57,10 @@ async def test_a_variable_is_looked_up_for_each_request() -> None:
     assert await text(found) == "sk-two"
     values["LAB_KEY"] = "sk SECRET"
     assert found is not None
-    with pytest.raises(geode.errors.CredentialError, match="the key in LAB_KEY has white space"):
+    with pytest.raises(CredentialError, match="the key in LAB_KEY has white space"):
         await found.secret()
     del values["LAB_KEY"]
-    with pytest.raises(geode.errors.CredentialError, match="LAB_KEY is not set any more: set it to the key"):
+    with pytest.raises(CredentialError, match="LAB_KEY is not set any more: set it to the key"):
         await found.secret()
 
 
