@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from typing import Any, Final, Literal
 
 from geode.domain.failures import FailureClass
-from geode.domain.routing import DialectName
+from geode.domain.targets import DialectName
 
 Wire = Literal["messages", "responses", "chat"]
 

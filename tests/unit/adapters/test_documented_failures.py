@@ -37,7 +37,7 @@ async def answering(sent: Sent) -> AsyncIterator[tuple[HttpModel, list[httpx2.Re
             return httpx2.Response(200, headers={"content-type": "text/event-stream", **sent.headers}, content=events)
         return httpx2.Response(sent.status, headers=dict(sent.headers), json=sent.body)
 
-    endpoint = Endpoint("http://lab.test", "the test", "key", subscription=sent.subscription)
+    endpoint = Endpoint("http://lab.test", "the test", subscription=sent.subscription)
     async with httpx2.AsyncClient(transport=httpx2.MockTransport(answer)) as http:
         match sent.wire:
             case "messages":

@@ -46,7 +46,7 @@ class Refusing:
             return httpx2.Response(self.status, headers=dict(self.headers), json=self.body)
 
         async with httpx2.AsyncClient(transport=httpx2.MockTransport(answer)) as http:
-            model = chat_model("lab", Endpoint("http://lab.test", "the test", "key"), http, dialect="glm")
+            model = chat_model("lab", Endpoint("http://lab.test", "the test"), http, dialect="glm")
             policy = Policy(retry=RetryPolicy(attempts=attempts))
             outcome = await loop_of(model=model, clock=self.clock, policy=policy).run("go")
         assert isinstance(outcome, geode.Failed | geode.Exhausted), outcome
