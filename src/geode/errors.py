@@ -9,6 +9,7 @@ from geode.domain.errors import (
     Misuse,
     ModelCallError,
     RequestRefused,
+    StreamInterrupted,
 )
 from geode.ports.adapters import (
     AdapterAlreadyRegisteredError,
@@ -36,5 +37,6 @@ __all__ = [
     "ModelCallError",
     "RequestRefused",
     "StaleConversation",
+    "StreamInterrupted",
     "UnknownConversation",
 ]

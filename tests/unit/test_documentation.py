@@ -56,6 +56,7 @@ PLAYED: dict[str, tuple[Script, str]] = {
     "quickstart: What a tool may know of its call": ((calls(("pay", {"cents": 5})), says("Paid.")), "Paid.\n1 payment\n"),
     "quickstart: Pictures and documents": ((calls(("screenshot", {})), says("Yes.")), "the login page ['Image']\n"),
     "quickstart: Test it, without a network": ((), ""),
+    "quickstart: Another model when one fails": ((), "from busy to spare\nHere I am.\n"),
     "quickstart: Approve": ((calls(("delete_user", {"user_id": 700})), says("Done.")), "Done.\n"),
     "quickstart: Hooks": (
         (calls(("read", {"path": "a"}), ("read", {"path": "../b"})), says("Done.")),

@@ -16,7 +16,7 @@ from geode.domain.content import Owner
 from geode.domain.conversation import Conversation
 from geode.domain.errors import Misuse, ModelCallError, RequestRefused
 from geode.domain.failures import CallFailure, classify_retry_error, describe
-from geode.domain.loop.outcome import ERRORS, reason_of
+from geode.domain.loop.outcome import error_of, reason_of
 from geode.domain.negotiation import negotiate
 from geode.domain.reply import AdapterCallResult
 from geode.domain.request import AdapterCallRequest, Limits
@@ -24,7 +24,7 @@ from geode.domain.retry import GiveUp, NextModel, RetryAfter, RetryPolicy, after
 from geode.domain.ways_out import way_on
 from geode.ports import events
 from geode.ports.clock import Clock
-from geode.ports.model import Delta, Emit, ModelAdapter, ThinkingPart
+from geode.ports.model import Delta, Emit, ModelAdapter, TextPart, ThinkingPart
 
 # What a target is to be asked.
 Ask: TypeAlias = Callable[[Target], AdapterCallRequest]
@@ -85,10 +85,10 @@ async def call_with_failover(
     """The reply of the first target that gives one: all attempts of the policy on it first, then the next one.
 
     The next is asked only after a failure that might have passed by itself, never after visible output. Raises
-    BillingError, AuthenticationError or RequestRefused at once, and ModelCallError for what else is final, each with
-    the facts in `failure`; of a failure that passes by itself the last one, when all attempts are used up.
-    `announcer` tells of every repetition and switch, `emit` of what is said, where a request is streamed. Misuse for
-    targets that are none or the same twice.
+    BillingError, AuthenticationError, RequestRefused or StreamInterrupted at once, and ModelCallError for what else
+    is final, each with the facts in `failure`; of a failure that passes by itself the last one, when all attempts
+    are used up. `announcer` tells of every repetition and switch, `emit` of what is said, where a request is
+    streamed. Misuse for targets that are none or the same twice.
     """
     _check(targets)
     trying = _Trying(ask, policy, clock, announcer, emit)
@@ -116,6 +116,7 @@ class _Trying:
         self._ask, self._policy, self._clock, self._announcer, self._emit = ask, policy, clock, announcer, emit
         self._left: list[str] = []
         self._shown = False
+        self._said: list[str] = []
 
     async def asked(self, target: Target, following: Target | None) -> AdapterCallResult | None:
         """The reply of `target`, or None when the one that follows is to be asked."""
@@ -127,7 +128,7 @@ class _Trying:
             failure = answer.swap().value_or(None)
             if failure is None:
                 return answer.unwrap()
-            failure = replace(failure, after_output=failure.after_output or self._shown)
+            failure = replace(failure, after_output=failure.after_output or self._shown, partial="".join(self._said))
             then = after_failure(self._policy, failure, attempt, self._clock.jitter(), is_last=following is None)
             name = f"{target.owner.adapter} {target.owner.model}"
             why = describe(name, failure, attempt, self._clock.now() - began)
@@ -144,12 +145,13 @@ class _Trying:
                     raise self._error(why, failure)
 
     async def _once(self, adapter: ModelAdapter, request: AdapterCallRequest) -> Result[AdapterCallResult, CallFailure]:
-        self._shown = False
+        self._shown, self._said = False, []
         cancelled = self._announcer.being_cancelled if self._announcer is not None else _being_cancelled
         return await one_call(adapter, request, self._told, cancelled)
 
     async def _told(self, delta: Delta) -> None:
         self._shown = self._shown or not isinstance(delta, ThinkingPart)
+        self._said += [delta.text] if isinstance(delta, TextPart) else []
         if self._emit is not None:
             await self._emit(delta)
 
@@ -168,7 +170,7 @@ class _Trying:
         whole = f"{why}. {way}" if way else why
         if self._left:
             whole += f". Before that, {'; '.join(self._left)}"
-        return ERRORS[reason_of(classify_retry_error(failure))](whole, failure)
+        return error_of(reason_of(classify_retry_error(failure)), whole, failure)
 
 
 def _fitting(adapter: ModelAdapter, request: AdapterCallRequest) -> AdapterCallRequest:

@@ -107,6 +107,7 @@ class ModelCall:
         self._catalog, self._clock = catalog, clock
         self._announcer, self._hooking, self._asks = announcer, hooking, asks
         self._shown = False
+        self._said: list[str] = []
         self._noticed = set[str]()
 
     async def perform(self, state: State, call: CallModel) -> Input:
@@ -136,11 +137,11 @@ class ModelCall:
             tool_choice=_shown(sent.tool_choice),
             wrap_up=call.wrap_up is not None,
         )
-        self._shown = False
+        self._shown, self._said = False, []
         answer = await one_call(adapter, sent, self._emit, self._announcer.being_cancelled)
         failure = answer.swap().value_or(None)
         if failure is not None:
-            facts = replace(failure, after_output=failure.after_output or self._shown)
+            facts = replace(failure, after_output=failure.after_output or self._shown, partial="".join(self._said))
             return ModelFailed(self._clock.now(), facts, self._clock.jitter())
         reply = answer.unwrap()
         items = with_unique_ids(reply.items, call.round, state.call_ids)
@@ -185,6 +186,7 @@ class ModelCall:
         match delta:
             case TextPart(index, text):
                 self._shown = True
+                self._said.append(text)
                 await self._announcer.tell(events.TextDelta, index=index, text=text)
             case ThinkingPart(index, text):
                 await self._announcer.tell(events.ThinkingDelta, index=index, text=text)

@@ -49,5 +49,9 @@ class AuthenticationError(ModelCallError):
     """The provider does not accept the credential."""
 
 
+class StreamInterrupted(ModelCallError):
+    """The call broke off after something of its reply was shown, so it is not made again; `failure.partial` has the text."""
+
+
 class RequestRefused(ModelCallError):
     """The same request can only be refused again."""

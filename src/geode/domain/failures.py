@@ -30,7 +30,7 @@ class CallFailure:
     saying broke off (`stream`). `error_type` and `error_code` are the body's own fields.
     `after_output` says that text or a call had been shown. `way_out` is what the operator may change.
     `quota` is what the provider told of the account's limits; `subscription` says that the credential is that of
-    a plan, which pays for a span of time and not for each call.
+    a plan, which pays for a span of time and not for each call. `partial` is the text that had been shown.
     """
 
     status: int | None
@@ -45,6 +45,7 @@ class CallFailure:
     way_out: str = ""
     quota: tuple[Quota, ...] = ()
     subscription: bool = False
+    partial: str = ""
 
 
 class FailureClass(Enum):

@@ -23,6 +23,7 @@ from geode.domain.content import (
 from geode.domain.conversation import Conversation
 from geode.domain.failures import CallFailure, RetryHint
 from geode.domain.pictures import PictureLimits
+from geode.domain.quota import Quota, read_quotas
 from geode.domain.reply import AdapterCallResult, Stop, Usage
 from geode.domain.request import AdapterCallRequest, Capabilities, Limits
 from geode.domain.retry import read_retry_hint
@@ -88,6 +89,7 @@ __all__ = [
     "PictureLimits",
     "Piece",
     "Question",
+    "Quota",
     "Required",
     "ResultStore",
     "RetryHint",
@@ -109,6 +111,7 @@ __all__ = [
     "Usage",
     "UserTurn",
     "Veto",
+    "read_quotas",
     "read_retry_hint",
     "sent_id",
     "sent_input",

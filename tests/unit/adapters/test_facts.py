@@ -281,3 +281,20 @@ def test_a_relay_may_quote_anything() -> None:
         kind, code, message = error_facts({"error": {"code": 400, "message": "m", "metadata": {"raw": raw}}})
         assert (kind, code) == ("", "400")
         assert message.startswith("m")
+
+
+@pytest.mark.parametrize(
+    ("error", "message"),
+    [
+        ({"message": "null is no text", "param": "messages[1].content"}, "null is no text (400, at messages[1].content)"),
+        ({"message": "null at input[1]", "param": "input[1]", "code": "bad"}, "null at input[1] (400 bad)"),
+        ({"message": "no", "param": None}, "no (400)"),
+        ({"message": "no", "param": ["x"]}, "no (400)"),
+    ],
+    ids=range(4),
+)
+def test_the_part_of_the_request_that_is_wrong_is_named_once(error: Any, message: str) -> None:
+    content = json.dumps({"error": error}).encode()
+    assert failure_of_response(_answer(400, content), content).message == message
+    inside = error_in_body({"error": error}, "req_9").message
+    assert inside == message.replace("400, ", "inside a 200, ").replace("400 ", "").replace("(400)", "(inside a 200)")

@@ -15,7 +15,7 @@ from geode.application.auxiliary import Served, call_with_failover, run_with_ret
 from geode.application.targets import Target, target
 from geode.domain.content import Owner, Text
 from geode.domain.conversation import Conversation
-from geode.domain.errors import AuthenticationError, BillingError, Misuse, ModelCallError, RequestRefused
+from geode.domain.errors import AuthenticationError, BillingError, Misuse, ModelCallError, RequestRefused, StreamInterrupted
 from geode.domain.failures import CallFailure
 from geode.domain.reply import AdapterCallResult
 from geode.domain.request import AdapterCallRequest, Capabilities, Limits
@@ -149,7 +149,7 @@ async def test_the_last_exception_of_a_chain_names_every_model() -> None:
         (fails(401), AuthenticationError, "Check the key"),
         (fails(403), AuthenticationError, "Check what the key may use"),
         (fails(400, code="context_length_exceeded", message="too long"), ModelCallError, "a m: too long"),
-        (drops("after_output"), ModelCallError, "a m: the stream was cut"),
+        (drops("after_output"), StreamInterrupted, "a m: the stream was cut"),
     ],
     ids=repr,
 )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from dataclasses import dataclass, field, replace
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -11,6 +12,7 @@ import pytest
 import geode
 import geode.testing
 from geode.adapters.clock_manual import ManualClock
+from geode.adapters.journal_file import FileJournal
 from geode.adapters.journal_memory import MemoryJournal
 from geode.adapters.scripted.model import ScriptedModel
 from geode.application.targets import Target, target
@@ -348,3 +350,37 @@ async def test_a_resumed_run_whose_model_cannot_be_opened_ends() -> None:
     assert isinstance(outcome, geode.Failed)
     assert outcome.reason == "request_error"
     assert "b cannot be asked: RuntimeError: no key" in outcome.why
+
+
+# ---- killed at every point ---------------------------------------------------------------------
+
+SCRIPTS: tuple[list[Step], list[Step]] = (
+    [calls(("look", {})), fails(503), fails(503)],
+    [fails(503), calls(("look", {})), says("done")],
+)
+
+
+async def recorded(folder: Path) -> list[bytes]:
+    """The journal of a run that switched in its second round."""
+    more = {"journal": FileJournal(folder), "policy": Policy(retry=RetryPolicy(attempts=2))}
+    answered(await Chain([*SCRIPTS], more).loop.run("go"))
+    return (folder / "run_1.jsonl").read_bytes().splitlines(keepends=True)
+
+
+@pytest.mark.parametrize("records", range(1, 13))
+async def test_a_run_killed_after_any_record_goes_on_to_its_end(tmp_path: Path, records: int) -> None:
+    lines = await recorded(tmp_path / "whole")
+    kept = lines[: records + 1]
+    (tmp_path / "cut").mkdir()
+    (tmp_path / "cut" / "run_1.jsonl").write_bytes(b"".join(kept))
+    # Begun, a call, its result, a failure, a wait, a failure: the sixth is the last before the switch.
+    had_switched = any(b'"Switched"' in line for line in kept)
+    first: list[Step] = [calls(("look", {})), says("done")] if records < 3 else [says("done")]
+    chain = Chain(
+        [[] if had_switched else first, [calls(("look", {})), says("done")]],
+        {"journal": FileJournal(tmp_path / "cut"), "policy": Policy(retry=RetryPolicy(attempts=2))},
+    )
+    outcome = answered(await chain.loop.resume_run("run_1"))
+    assert outcome.text == "done"
+    assert (chain.asked[0] == 0) == (had_switched or records >= 6)
+    assert [result.kind for result in outcome.conversation.results()].count("ok") >= 1

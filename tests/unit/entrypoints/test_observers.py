@@ -123,6 +123,15 @@ async def test_a_cancelled_run_is_told_as_such() -> None:
     assert (line.text, line.tone) == ("Aborted: CancelledError", "bad")
 
 
+SWITCH: dict[str, Any] = {"from_adapter": "a", "from_model": "a-1", "to_adapter": "b", "to_model": "b-1"}
+
+
+def test_a_switch_is_told_as_a_warning() -> None:
+    line = line_of(events.ModelSwitched(run_id="r", seq=1, round=1, attempt=3, **SWITCH, why="a a-1: busy"))
+    assert line is not None
+    assert (line.text, line.tone) == ("goes on with b b-1: a a-1: busy", "warning")
+
+
 HOSTILE = "\x1b[2J\u202e\r" * 100
 
 
@@ -143,6 +152,7 @@ def test_no_line_obeys_the_model() -> None:
         events.ApprovalAnswered(**common, call=call, decision=geode.Later()),
         events.Hooked(**common, point="before_tool", call=call, changes={}, veto=HOSTILE),
         events.Retrying(**common, seconds=1.0, why=HOSTILE),
+        events.ModelSwitched(**common, **SWITCH, why=HOSTILE),
         events.Notice(**common, kind="hook_failed", text=HOSTILE),
     ]
     for event in told:

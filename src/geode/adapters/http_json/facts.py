@@ -64,7 +64,7 @@ def failure_of_response(response: httpx2.Response, content: bytes | None) -> Cal
     return CallFailure(
         response.status_code,
         "response",
-        f"{message} ({' '.join(part for part in (str(response.status_code), code or kind) if part)})",
+        f"{message} ({' '.join(part for part in (str(response.status_code), code or kind) if part)}{_place(body, message)})",
         kind,
         code,
         hint=read_retry_hint(response.headers, time.time()),
@@ -87,12 +87,18 @@ def error_in_body(body: Mapping[str, Any], request: str, status: int = 200, quot
     return CallFailure(
         status,
         "response",
-        f"{shown} ({code or kind or 'inside a 200'})",
+        f"{shown} ({code or kind or 'inside a 200'}{_place(body, message)})",
         kind,
         code,
         request_id=request,
         quota=(*quota, *_quotas_in(body, message)),
     )
+
+
+def _place(body: Mapping[str, Any], message: str) -> str:
+    """The part of the request that is wrong, where the body names it and its message does not."""
+    param = _word(mapping(body.get("error")).get("param"))
+    return f", at {param}" if param and param not in message else ""
 
 
 def _quotas_in(body: Mapping[str, Any], message: str) -> tuple[Quota, ...]:

@@ -8,8 +8,8 @@ from typing import Any, Final, Literal, TypeAlias
 
 from geode.domain.content import ToolUseBlock
 from geode.domain.conversation import Conversation
-from geode.domain.errors import AuthenticationError, BillingError, ModelCallError, RequestRefused
-from geode.domain.failures import CallFailure, FailureClass
+from geode.domain.errors import AuthenticationError, BillingError, ModelCallError, RequestRefused, StreamInterrupted
+from geode.domain.failures import CallFailure, FailureClass, classify_retry_error
 from geode.domain.reply import Usage
 
 ExhaustedReason: TypeAlias = Literal[
@@ -24,7 +24,7 @@ ExhaustedReason: TypeAlias = Literal[
 ]
 FailedReason: TypeAlias = Literal["billing_error", "auth_error", "request_error", "model_error"]
 
-ERRORS: Final[Mapping[FailedReason, type[ModelCallError]]] = {
+_ERRORS: Final[Mapping[FailedReason, type[ModelCallError]]] = {
     "billing_error": BillingError,
     "auth_error": AuthenticationError,
     "request_error": RequestRefused,
@@ -43,6 +43,13 @@ def reason_of(kind: FailureClass) -> FailedReason:
             return "request_error"
         case _:
             return "model_error"
+
+
+def error_of(reason: FailedReason, why: str, failure: CallFailure | None) -> ModelCallError:
+    """The exception for a call that failed for good, for this reason."""
+    if reason == "model_error" and failure is not None and classify_retry_error(failure) is FailureClass.STREAM_INTERRUPTED:
+        return StreamInterrupted(why, failure)
+    return _ERRORS[reason](why, failure)
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,7 +105,7 @@ class Failed:
 
     @property
     def error(self) -> ModelCallError:
-        return ERRORS[self.reason](self.why, self.failure)
+        return error_of(self.reason, self.why, self.failure)
 
 
 @dataclass(frozen=True, slots=True)

@@ -23,6 +23,7 @@ from geode.ports.events import (
     Finished,
     ModelCalled,
     ModelReplied,
+    ModelSwitched,
     Notice,
     Retrying,
     RoundClosed,
@@ -117,6 +118,8 @@ class Timeline:
                 self._round_closed()
             case Retrying(why=why, seconds=seconds):
                 self._say("retry", f"{why}; again in {time_text(seconds)}", "yellow")
+            case ModelSwitched(to_adapter=adapter, to_model=model, why=why):
+                self._say("switch", f"{why}; goes on with {adapter} {model}", "yellow")
             case Notice(kind=kind, text=text):
                 self._say("notice", f"{kind}: {text}", "yellow")
             case Finished(outcome=outcome):

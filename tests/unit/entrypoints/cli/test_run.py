@@ -17,9 +17,10 @@ from geode.domain.loop.outcome import Answered, Exhausted, Failed, Outcome, Refu
 from geode.domain.reply import Usage
 from geode.domain.script import Step
 from geode.entrypoints.cli.exit_codes import EXIT_CODES, exit_code
+from geode.entrypoints.cli.jsonl import event_line
 from geode.entrypoints.cli.main import main
-from geode.entrypoints.cli.shown import AsItComes
-from geode.ports.events import ToolFinished, ToolStarted
+from geode.entrypoints.cli.shown import AnswerOnly, AsItComes
+from geode.ports.events import ModelSwitched, ToolFinished, ToolStarted
 from geode.testing import ScriptedModel, calls, cut, default_model, fails, refuses, says
 from tests.unit.entrypoints.cli.commands import lines_of
 
@@ -225,6 +226,22 @@ def test_streamed_text_is_on_stdout_and_the_rest_on_stderr(run: Callable[..., Ra
     assert "✗ stumble" in err
     assert "no luck today" in err
     assert "attempt 1 failed: scripted failure" in err
+
+
+@pytest.mark.parametrize("shown", [AnswerOnly, AsItComes])
+def test_another_model_is_told_on_stderr(capsys: pytest.CaptureFixture[str], shown: type[AnswerOnly | AsItComes]) -> None:
+    switch: dict[str, Any] = {
+        "from_adapter": "a",
+        "from_model": "a-1",
+        "to_adapter": "b",
+        "to_model": "b-1",
+        "why": "a a-1: busy",
+    }
+    shown(sys.stdout).event(ModelSwitched(run_id="r", seq=1, round=1, attempt=3, **switch))
+    out, err = capsys.readouterr()
+    assert (out, err) == ("", "goes on with b b-1: a a-1: busy\n")
+    line = event_line(ModelSwitched(run_id="r", seq=1, round=1, attempt=3, **switch))
+    assert json.loads(line) == {"event": "ModelSwitched", "run_id": "r", "seq": 1, "round": 1, "attempt": 3, **switch}
 
 
 # ---- wrong use ---------------------------------------------------------------------------------

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import os
 import re
@@ -14,12 +15,14 @@ from typing import Any
 
 import pytest
 
+import geode as embedded
+from geode.adapters.clock_manual import ManualClock
 from geode.adapters.journal_file import FileJournal
 from geode.domain.conversation import Conversation
 from geode.domain.loop.recording import Happened, Recording
 from geode.domain.script import Step
 from geode.entrypoints.cli.main import main
-from geode.testing import ScriptedModel, calls, default_model, refuses, says
+from geode.testing import ScriptedModel, calls, default_model, fails, refuses, says
 from tests.unit.entrypoints.cli.commands import command, environment, lines_of
 
 Ran = tuple[int, str, str]
@@ -124,6 +127,39 @@ def test_a_run_is_told_in_order(geode: Callable[..., Ran]) -> None:
     shown = json.loads(geode("runs", "show", only_run(), "--json", *KEPT)[1])
     assert shown["state"] == "answered"
     assert Conversation.loads(json.dumps(shown["conversation"])).turns
+
+
+async def test_a_run_that_switched_says_so_and_comes_to_the_same_again(
+    project: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    first, second = ScriptedModel(*[fails(503, message="busy")] * 3, name="first"), ScriptedModel(says("Hi."), name="second")
+    await embedded.run("Go", model=first, fallbacks=[second], journal="kept", clock=ManualClock())
+    assert main(["runs", "show", only_run(), *KEPT]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert lines[3:5] == ["model   second second", "left    first first: busy, 3 attempts in 3.0 s"]
+    assert main(["runs", "show", only_run(), "--json", *KEPT]) == 0
+    shown = json.loads(capsys.readouterr().out)
+    assert (shown["model"], shown["left"]) == ("second second", ["first first: busy, 3 attempts in 3.0 s"])
+    assert main(["runs", "replay", only_run(), *KEPT]) == 0
+    assert "7 inputs, and the same actions again" in capsys.readouterr().out
+
+
+def test_a_run_that_was_cut_off_before_the_next_model_was_asked_says_so(
+    project: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    first, second = ScriptedModel(*[fails(503)] * 3, name="first"), ScriptedModel(says("Hi."), name="second")
+    asyncio.run(embedded.run("Go", model=first, fallbacks=[second], journal="kept", clock=ManualClock()))
+    cut_after(6)
+    assert main(["runs", "list", *KEPT]) == 0
+    assert "cut off before second second was asked" in capsys.readouterr().out
+    resumed = ScriptedModel(says("Hi."), name="second")
+    with default_model(ScriptedModel(name="first")):
+
+        async def resume() -> Any:
+            async with embedded.session(fallbacks=[resumed], journal="kept") as loop:
+                return await loop.resume_run(only_run())
+
+        assert asyncio.run(resume()).text == "Hi."
 
 
 def test_a_damaged_run_is_named_and_hides_no_other(geode: Callable[..., Ran]) -> None:
