@@ -20,6 +20,7 @@ from geode.domain.sent_media import carried, shown, with_words
 from geode.domain.sent_tools import tools_problem
 from geode.domain.thinking import ThinkingBudget, thinking_kind
 from geode.domain.turns import AssistantTurn, ToolResultsTurn, Turn, UserTurn, visible
+from geode.domain.without_calls import without_calls
 
 AdjustmentKind: TypeAlias = Literal["text_only", "media_left_out", "thinking_dropped", "output_unbounded"]
 # What every provider takes to be the temperature when none is given.
@@ -66,7 +67,7 @@ def negotiate(adapter: str, request: AdapterCallRequest, able: Capabilities) -> 
     if not target.row.sampling and request.temperature == _DEFAULT_TEMPERATURE:
         request = replace(request, temperature=None)
     adjustments: list[Adjustment] = []
-    for adjust in (_without_tools, _with_words, _without_stale_thinking, _unbounded):
+    for adjust in (_without_tools, _with_words, _without_stale_thinking, _without_calls, _unbounded):
         request, adjustment = adjust(request, target)
         adjustments += [adjustment] if adjustment else []
     return Success(Negotiated(request, tuple(adjustments)))
@@ -213,6 +214,15 @@ def _without_tools(request: AdapterCallRequest, target: _Target) -> _Adjusted:
         return request, None
     text = f"{target.owner.adapter} takes no tools: the request goes out as text alone"
     return replace(request, tools=(), tool_choice=Auto()), Adjustment("text_only", text)
+
+
+def _without_calls(request: AdapterCallRequest, target: _Target) -> _Adjusted:
+    """Calls and results of before, where the model had tools, are told to one that has none."""
+    told = request.conversation if target.able.supports_tools else without_calls(request.conversation)
+    if told is request.conversation:
+        return request, None
+    text = f"{target.owner.adapter} takes no tools: the calls and results of before go out in words"
+    return replace(request, conversation=told), Adjustment("text_only", text)
 
 
 def _with_words(request: AdapterCallRequest, target: _Target) -> _Adjusted:

@@ -71,10 +71,13 @@ class Provider:
     @property
     def target(self) -> Target:
         """The same as three declarations. One with the name of an adapter that ships takes its place: the same
-        models come to it, by the same choice of a source."""
+        models come to it, by the same choice of a source, with the same headers where it speaks the same."""
         transport = Transport(self.wire, self.base_url, self.dialect, self.quirks, origin=self.origin)
         shipped = BUILT_IN.get(self.name)
         if shipped is not None:
+            its = shipped.transport
+            if its is not None and (its.wire, its.dialect) == (self.wire, self.dialect):
+                transport = replace(transport, headers=its.headers)
             return replace(shipped, credential=replace(shipped.credential, key=self.key), transport=transport)
         return Target(self.name, Identity(self.name, self.name), CredentialRoute("own", self.key), transport)
 

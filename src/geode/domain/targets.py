@@ -5,9 +5,11 @@ Spec section 8. Which of them serves a model is decided in `geode.domain.routing
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
-from typing import Final, Literal, TypeAlias
+from typing import Final, Literal, TypeAlias, get_args
+
+from geode.domain.errors import Misuse
 
 WireName: TypeAlias = Literal["messages", "responses", "chat"]
 DialectName: TypeAlias = Literal["openai", "openrouter", "glm", "generic", "codex"]
@@ -15,6 +17,11 @@ Billing: TypeAlias = Literal["api", "subscription", "credits", "unknown"]
 ContentBesideCalls: TypeAlias = Literal["null", "empty", "absent"]
 ImagePlace: TypeAlias = Literal["in_result", "after_results", "none"]
 OutputLimitName: TypeAlias = Literal["max_tokens", "max_completion_tokens"]
+ChoiceKind: TypeAlias = Literal["auto", "none", "required", "named"]
+
+# Every run gives the model its choice, and takes it to conclude (spec section 6): a server that takes neither takes no
+# tools.
+OF_EVERY_RUN: Final[tuple[ChoiceKind, ...]] = ("auto", "none")
 
 # Which dialects each wire has.
 SPOKEN_IN: Final[Mapping[WireName, tuple[DialectName, ...]]] = {
@@ -28,10 +35,11 @@ SPOKEN_IN: Final[Mapping[WireName, tuple[DialectName, ...]]] = {
 class Quirks:
     """What a compatible Chat server does otherwise than its dialect; None is as the dialect.
 
-    `tools`: takes tools at all. `choice`: the kinds of tool choice it takes, of auto, none, required and named.
-    `content_beside_calls`: what it wants as the text of a reply that only called: null, "" or no such field.
-    `images`: where it takes pictures in results. `stream_usage`: whether usage in a stream is asked for by an
-    option (false for servers that refuse the option). `output_limit`: the name of the bound of output tokens.
+    `tools`: takes tools at all. `choice`: the kinds of tool choice it takes, of auto, none, required and named; the
+    first two are always among them. `content_beside_calls`: what it wants as the text of a reply that only called:
+    null, "" or no such field. `images`: where it takes pictures in results. `stream_usage`: whether usage in a stream
+    is asked for by an option (false for servers that refuse the option). `output_limit`: the name of the bound of
+    output tokens. Misuse for a value that is none of these.
     """
 
     tools: bool | None = None
@@ -40,6 +48,39 @@ class Quirks:
     images: ImagePlace | None = None
     stream_usage: bool | None = None
     output_limit: OutputLimitName | None = None
+
+    def __post_init__(self) -> None:
+        for name, words in _QUIRK_WORDS.items():
+            value: object = getattr(self, name)
+            if value is not None and not any(value is word or (isinstance(word, str) and value == word) for word in words):
+                raise Misuse("provider", f"Quirks({name}=…) takes {', '.join(map(repr, words))}, got {value!r:.80}")
+        if self.choice is None:
+            return
+        if problem := choice_problem(self.choice):
+            raise Misuse("provider", f"Quirks(choice=…): {problem}")
+        object.__setattr__(self, "choice", frozenset(self.choice))
+
+
+_QUIRK_WORDS: Final[Mapping[str, tuple[str | bool, ...]]] = {
+    "tools": (True, False),
+    "content_beside_calls": get_args(ContentBesideCalls),
+    "images": get_args(ImagePlace),
+    "stream_usage": (True, False),
+    "output_limit": get_args(OutputLimitName),
+}
+
+
+def choice_problem(kinds: object) -> str:
+    """What is wrong with the kinds of tool choice that a server is said to take; "" if nothing is."""
+    known = get_args(ChoiceKind)
+    if isinstance(kinds, str) or not isinstance(kinds, Collection) or any(kind not in known for kind in kinds):
+        return f"the kinds of tool choice are {', '.join(known)}, got {kinds!r:.80}"
+    missing = [kind for kind in OF_EVERY_RUN if kind not in kinds]
+    if missing:
+        return (
+            f'a server takes at least {" and ".join(OF_EVERY_RUN)}, "{missing[0]}" is missing. One that does not: tools = false'
+        )
+    return ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
-from typing import Literal, Self, TypeAlias
+from typing import Literal, Self, TypeAlias, cast
 
 from geode.domain.content import Opaque, Owner, Part, Text, ToolResult, ToolUseBlock, calls_in
 from geode.domain.json_value import clean_text
@@ -96,6 +96,21 @@ def visible(items: Sequence[Part], hints: Sequence[Hint] = ()) -> tuple[Part, ..
     """What of `items`, then of `hints`, goes out: blank texts do not, for there are servers that refuse them."""
     said = (*items, *(Text(hint.text) for hint in hints))
     return tuple(part for part in said if not isinstance(part, Text) or part.text.strip())
+
+
+def flagged_parts(result: ToolResult) -> tuple[Part, ...]:
+    """What goes out of a result on a wire that has no error flag and takes media in results: the first text says the kind.
+
+    `geode.domain.content.flagged` reads it back.
+    """
+    parts, text = visible(result.content), result.flagged_text
+    flag = text.removesuffix(result.text)
+    first = next((place for place, part in enumerate(parts) if isinstance(part, Text)), None)
+    if first is None:
+        return (Text(text), *parts)
+    if not flag:
+        return parts
+    return (*parts[:first], Text(f"{flag}{cast('Text', parts[first]).text}"), *parts[first + 1 :])
 
 
 def parts_of(turn: Turn) -> tuple[Part, ...]:

@@ -19,6 +19,7 @@ from geode.domain.targets import (
     BUILT_IN,
     IDENTITIES,
     SPOKEN_IN,
+    ChoiceKind,
     ContentBesideCalls,
     DialectName,
     ImagePlace,
@@ -26,6 +27,7 @@ from geode.domain.targets import (
     Quirks,
     Target,
     WireName,
+    choice_problem,
 )
 
 Path: TypeAlias = tuple[str, ...]
@@ -69,7 +71,7 @@ class _Routing(_Table):
 
 class _Quirks(_Table):
     tools: bool | None = None
-    choice: list[Literal["auto", "none", "required", "named"]] | None = None
+    choice: list[ChoiceKind] | None = None
     content_beside_calls: ContentBesideCalls | None = None
     images: ImagePlace | None = None
     stream_usage: bool | None = None
@@ -231,6 +233,9 @@ def _provider_problems(name: str, declared: _Provider) -> Iterator[Problem]:
         yield Problem((*path, "dialect"), f"the wire {wire} has no dialect {declared.dialect!r}: {', '.join(SPOKEN_IN[wire])}")
     if declared.quirks is not None and wire != "chat":
         yield Problem((*path, "quirks"), "quirks are of compatible Chat servers")
+    choice = None if declared.quirks is None else declared.quirks.choice
+    if choice is not None and (problem := choice_problem(choice)):
+        yield Problem((*path, "quirks", "choice"), problem)
 
 
 def _moved(shipped: Target, declared: _Provider) -> Target:
@@ -243,10 +248,7 @@ def _moved(shipped: Target, declared: _Provider) -> Target:
 
 
 def _declared(name: str, declared: _Provider) -> Target:
-    quirks = Quirks()
-    if declared.quirks is not None:
-        given = dict(declared.quirks)
-        quirks = Quirks(**{**given, "choice": None if given["choice"] is None else frozenset(given["choice"])})
+    quirks = Quirks() if declared.quirks is None else Quirks(**dict(declared.quirks))
     return Provider(
         name,
         declared.wire or "chat",

@@ -26,6 +26,7 @@ from geode.domain.provider import Provider
 from geode.domain.request import Capabilities
 from geode.domain.retry import RetryPolicy
 from geode.domain.thinking import ThinkingBudget
+from geode.domain.targets import Quirks
 from geode.domain.tools import ToolSpec
 from geode.domain.turns import AssistantTurn, Hint, HintKind, ToolResultsTurn, Turn, UserTurn
 from tests.unit.domain.builders import OTHER, OWNER
@@ -116,6 +117,13 @@ _PLAIN: dict[Any, Values] = {
         st.frozensets(st.sampled_from(["auto", "none", "required", "named"])),
         media=st.frozensets(st.sampled_from(["image", "pdf"])),
         thinking=st.frozensets(st.sampled_from(["adaptive", "budget"])),
+    ),
+    Quirks: st.builds(
+        Quirks,
+        st.none() | st.booleans(),
+        st.none() | st.sampled_from([frozenset({"auto", "none"}), frozenset({"auto", "none", "required", "named"})]),
+        st.sampled_from([None, "null", "empty", "absent"]),
+        output_limit=st.sampled_from([None, "max_tokens", "max_completion_tokens"]),
     ),
     Image: st.binary(max_size=8).map(lambda data: Image("image/png", b"\x89PNG\r\n\x1a\n" + data)),
     Document: st.builds(lambda data, name: Document("application/pdf", b"%PDF-" + data, name), st.binary(), st.text(max_size=8))

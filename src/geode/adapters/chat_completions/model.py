@@ -59,6 +59,6 @@ def with_quirks(able: Capabilities, quirks: Quirks) -> Capabilities:
     return replace(
         able,
         supports_tools=able.supports_tools if quirks.tools is None else quirks.tools,
-        choices=quirks.choice or able.choices,
+        choices=able.choices if quirks.choice is None else quirks.choice,
         images=quirks.images or able.images,
     )

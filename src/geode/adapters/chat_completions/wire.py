@@ -30,7 +30,7 @@ from geode.domain.schema_profile import SchemaProfile
 from geode.domain.sent_tools import sent_schema
 from geode.domain.targets import ContentBesideCalls
 from geode.domain.tools import ToolSpec
-from geode.domain.turns import AssistantTurn, ToolResultsTurn, Turn, UserTurn, visible
+from geode.domain.turns import AssistantTurn, ToolResultsTurn, Turn, UserTurn, flagged_parts, visible
 from geode.domain.wire_names import sent_name
 
 STOPS: Final[Mapping[str, Stop]] = {
@@ -199,9 +199,7 @@ def _with_media(result: ToolResult, id: str) -> dict[str, Any]:
     """The result of one call with its media in it, for servers that take that."""
     if not result.media:
         return _tool(result, id)
-    flag = result.flagged_text.removesuffix(result.text)
-    parts = [*([Text(flag)] if flag else []), *visible(result.content)]
-    return {"role": "tool", "tool_call_id": id, "content": [_part(part) for part in parts]}
+    return {"role": "tool", "tool_call_id": id, "content": [_part(part) for part in flagged_parts(result)]}
 
 
 def _assistant(turn: AssistantTurn, place: Place, beside_calls: ContentBesideCalls) -> bytes:

@@ -6,12 +6,14 @@ from collections.abc import Mapping
 from contextlib import aclosing
 from dataclasses import dataclass, replace
 
-from returns.result import Result
+from returns.result import Failure, Result
 
 from geode.adapters.http_json.answer import CallBroken, StreamReading, decoded
 from geode.adapters.http_json.exchange import Exchange
+from geode.adapters.http_json.facts import not_sent
 from geode.adapters.http_json.whole import deltas_of
 from geode.adapters.http_json.wire import Body, Wire
+from geode.domain.choice import Auto, choice_word
 from geode.domain.content import Owner
 from geode.domain.failures import CallFailure
 from geode.domain.reply import AdapterCallResult
@@ -23,7 +25,10 @@ from geode.ports.model import CallPart, Delta, Emit
 
 @dataclass(frozen=True, slots=True)
 class HttpModel:
-    """A wire spoken to one provider with one credential. See `geode.ports.model.ModelAdapter`."""
+    """A wire spoken to one provider with one credential. See `geode.ports.model.ModelAdapter`.
+
+    What it does not declare of tools it does not send, whoever asks.
+    """
 
     name: str
     capabilities: Capabilities
@@ -31,7 +36,11 @@ class HttpModel:
     exchange: Exchange
 
     async def acomplete(self, request: AdapterCallRequest, emit: Emit) -> Result[AdapterCallResult, CallFailure]:
-        owner = Owner(self.name, request.model)
+        able, owner = self.capabilities, Owner(self.name, request.model)
+        if not able.supports_tools:
+            request = replace(request, tools=(), tool_choice=Auto())
+        elif request.tools and choice_word(request.tool_choice) not in able.choices:
+            return Failure(not_sent(f"the server takes no tool_choice {choice_word(request.tool_choice)}"))
         encoded = self.wire.encode(request, owner)
         emit = _under_own_names(emit, names_back(request.tools)) if request.streamed else _unheard
         if request.streamed or self.wire.streams_only:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from typing import Any, Final, cast
+from typing import Any, Final
 
 from returns.result import Failure, Result, Success
 
@@ -28,7 +28,7 @@ from geode.domain.request import AdapterCallRequest
 from geode.domain.schema_profile import OPENAI
 from geode.domain.sent_tools import sent_schema
 from geode.domain.tools import ToolSpec
-from geode.domain.turns import AssistantTurn, ToolResultsTurn, Turn, UserTurn, visible
+from geode.domain.turns import AssistantTurn, ToolResultsTurn, Turn, UserTurn, flagged_parts, visible
 from geode.domain.wire_names import sent_name
 
 # Why a response is incomplete (wire facts B2); without a reason known here the word is passed on.
@@ -54,7 +54,7 @@ _NO_INSTRUCTIONS: Final = "Answer the user."
 @dataclass(frozen=True, slots=True)
 class ResponsesWire:
     """See `geode.adapters.http_json.wire.Wire`. `codex` is the ChatGPT backend: it answers in streams alone, wants
-    instructions, and takes neither a bound of the output nor ids of reasoning (wire facts A5, F)."""
+    instructions, and takes neither a temperature, a bound of the output nor ids of reasoning (wire facts A5, F)."""
 
     codex: bool = False
     heartbeats: frozenset[str] = frozenset({"keepalive", "ping"})
@@ -113,7 +113,7 @@ def _head(request: AdapterCallRequest, *, codex: bool) -> Iterator[tuple[str, by
         yield "max_output_tokens", dump_bytes(max(MIN_OUTPUT_TOKENS, request.limits.max_output_tokens))
     if request.effort is not None:
         yield "reasoning", dump_bytes({"effort": request.effort})
-    if request.temperature is not None:
+    if request.temperature is not None and not codex:
         yield "temperature", dump_bytes(request.temperature)
     if request.streamed or codex:
         yield "stream", b"true"
@@ -202,16 +202,8 @@ def _assistant(turn: AssistantTurn, place: Place) -> list[dict[str, Any] | bytes
 def _output(result: ToolResult, id: str) -> dict[str, Any]:
     """The result of one call. This wire has no error flag: the first text says it."""
     item: dict[str, Any] = {"type": "function_call_output", "call_id": id}
-    flagged = result.flagged_text
-    if not result.media:
-        return {**item, "output": flagged}
-    parts, flag = visible(result.content), flagged.removesuffix(result.text)
-    first = next((place for place, part in enumerate(parts) if isinstance(part, Text)), None)
-    if first is None:
-        parts = (Text(flagged), *parts)
-    elif flag:
-        parts = (*parts[:first], Text(f"{flag}{cast('Text', parts[first]).text}"), *parts[first + 1 :])
-    return {**item, "output": [_part(part) for part in parts]}
+    output = [_part(part) for part in flagged_parts(result)] if result.media else result.flagged_text
+    return {**item, "output": output}
 
 
 # ---- in ----------------------------------------------------------------------------------------

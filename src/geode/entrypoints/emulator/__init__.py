@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from geode.entrypoints.emulator.laws import LAWS, laws
 from geode.entrypoints.emulator.render import Dialect, Exchange, Protocol, ScriptError
-from geode.entrypoints.emulator.rule import Rule, Violation
+from geode.entrypoints.emulator.rule import Quirk, Rule, Violation
 from geode.entrypoints.emulator.rules import RULES, check, dialect_of, verdict
 
 if TYPE_CHECKING:
@@ -26,6 +26,7 @@ __all__ = [
     "Emulator",
     "Exchange",
     "Protocol",
+    "Quirk",
     "Received",
     "Rule",
     "Running",

@@ -6,13 +6,28 @@ import math
 import re
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
-from typing import Any, Final, TypeAlias
+from typing import Any, Final, Literal, TypeAlias
 
 from geode.entrypoints.emulator.render import Dialect
 
 Request: TypeAlias = Mapping[str, Any]
 Path: TypeAlias = tuple[str | int, ...]
 Finding: TypeAlias = tuple[str, Path, str]
+# What one compatible Chat server refuses that others of its dialect take: the rules under `chat.quirk.`.
+Quirk: TypeAlias = Literal[
+    "tools",
+    "tool_messages",
+    "forced_choice",
+    "named_choice",
+    "null_content",
+    "empty_content",
+    "absent_content",
+    "stream_options",
+    "max_tokens",
+    "max_completion_tokens",
+    "result_parts",
+    "pictures",
+]
 
 # The `anthropic-version` from which sampling and documents of the assistant are gone.
 WITHOUT_SAMPLING: Final = "2026-10-21"
@@ -57,7 +72,8 @@ class Facts:
     `prefixes` says what stood before each when it was issued (see `bound`); `responses` are the ids of
     responses it stored, and `paused` the texts of turns that it paused, which may come back as they
     are; `reasoned` are the ids of items it made together with reasoning; `models` are the names that it
-    serves; `size` is the length of the body in bytes, at least that of its texts where it is unknown.
+    serves; `size` is the length of the body in bytes, at least that of its texts where it is unknown;
+    `quirks` are what this server refuses beside.
     """
 
     dialect: Dialect
@@ -69,6 +85,7 @@ class Facts:
     reasoned: frozenset[str] = frozenset()
     models: frozenset[str] | None = None
     size: int | None = None
+    quirks: frozenset[Quirk] = frozenset()
 
 
 def pointer(path: Path) -> str:

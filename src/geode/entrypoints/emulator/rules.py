@@ -19,6 +19,7 @@ from geode.entrypoints.emulator import (
     rules_chat,
     rules_chat_options,
     rules_chat_parts,
+    rules_chat_quirks,
     rules_http,
     rules_messages,
     rules_messages_blocks,
@@ -31,7 +32,7 @@ from geode.entrypoints.emulator import (
 from geode.entrypoints.emulator.laws import laws
 from geode.entrypoints.emulator.models import model_of
 from geode.entrypoints.emulator.render import DEFAULT_DIALECT, DIALECTS, Dialect, Protocol
-from geode.entrypoints.emulator.rule import CheckFunction, Facts, Rule, Violation, pointer
+from geode.entrypoints.emulator.rule import CheckFunction, Facts, Quirk, Rule, Violation, pointer
 from geode.entrypoints.emulator.rules_http import no_object
 
 RULES: Final[Mapping[str, Rule]] = {
@@ -45,6 +46,7 @@ RULES: Final[Mapping[str, Rule]] = {
         *facts_chat.RULES,
         *facts_chat_options.RULES,
         *facts_chat_dialects.RULES,
+        *rules_chat_quirks.RULES,
     )
 }
 CHECKS: Final[Mapping[Protocol, tuple[CheckFunction, ...]]] = {
@@ -55,7 +57,7 @@ CHECKS: Final[Mapping[Protocol, tuple[CheckFunction, ...]]] = {
         *rules_messages_blocks.CHECKS,
     ),
     "responses": (*rules_responses_options.CHECKS, *rules_responses.CHECKS, *rules_responses_parts.CHECKS),
-    "chat": (*rules_chat_options.CHECKS, *rules_chat.CHECKS, *rules_chat_parts.CHECKS),
+    "chat": (*rules_chat_options.CHECKS, *rules_chat.CHECKS, *rules_chat_parts.CHECKS, *rules_chat_quirks.CHECKS),
 }
 HOSTS: Final[Mapping[str, Dialect]] = {
     "api.anthropic.com": "anthropic",
@@ -85,6 +87,7 @@ def check(
     reasoned: frozenset[str] = frozenset(),
     models: frozenset[str] | None = None,
     size: int | None = None,
+    quirks: frozenset[Quirk] = frozenset(),
 ) -> tuple[Violation, ...]:
     """Everything in `request` that the server of this wire and dialect refuses, in the order it is found.
 
@@ -96,7 +99,7 @@ def check(
     spoken = dialect or DEFAULT_DIALECT[protocol]
     if spoken not in DIALECTS[protocol]:
         spoken = "generic"  # a known host, but with the wire of another
-    facts = Facts(spoken, version, signatures, prefixes, responses, paused, reasoned, models, size)
+    facts = Facts(spoken, version, signatures, prefixes, responses, paused, reasoned, models, size, quirks)
     found: list[Violation] = []
     for judge in CHECKS[protocol]:
         for name, path, message in judge(request, facts):

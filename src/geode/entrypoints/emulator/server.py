@@ -21,7 +21,7 @@ from geode.entrypoints.emulator.broken import Cut, Hang
 from geode.entrypoints.emulator.conversation import rounds
 from geode.entrypoints.emulator.playback import ByConversation, OnMissing, Playback
 from geode.entrypoints.emulator.render import DEFAULT_DIALECT, DIALECTS, Dialect, Exchange, Json, Protocol, ScriptError
-from geode.entrypoints.emulator.rule import Violation
+from geode.entrypoints.emulator.rule import Quirk, Violation
 from geode.entrypoints.emulator.rules import check
 from geode.entrypoints.emulator.rules_http import credentials, no_object, parsed
 
@@ -58,7 +58,7 @@ class Emulator:
     starts the script over after its last step; by default such a request is answered with a 500 that
     says so. `refuse=False` records violations and answers all the same. `api_key` refuses every
     other key, `models` every other name of a model; `check_signatures` refuses thinking and reasoning
-    that this script did not issue.
+    that this script did not issue. `quirks` are what it refuses as some compatible Chat servers do.
     """
 
     def __init__(
@@ -73,6 +73,7 @@ class Emulator:
         api_key: str | None = None,
         check_signatures: bool = False,
         models: frozenset[str] | None = None,
+        quirks: frozenset[Quirk] = frozenset(),
     ) -> None:
         self.script: Script = tuple(script)
         self.dialect: Dialect | None = dialect
@@ -80,6 +81,7 @@ class Emulator:
         self.refuse = refuse
         self.api_key = api_key
         self.models = models
+        self.quirks = quirks
         self.received: list[Received] = []
         self.playback = Playback(self.script, on_missing, by_conversation)
         self.signatures = _signatures(self.script) if check_signatures else None
@@ -154,6 +156,7 @@ class Emulator:
             reasoned=frozenset(self.reasoned),
             models=self.models,
             size=len(raw),
+            quirks=self.quirks,
         )
 
     def _play(self, step: Step | None, exchange: Exchange, request_id: str, ids: dict[str, str]) -> Response:

@@ -190,6 +190,24 @@ OTHERS = {
         model="deepseek-v4-flash",
     ),
 }
+_SILENT = asking(tool_call("c1"))
+_WITHOUT = {key: value for key, value in _SILENT.items() if key != "content"}
+_PICTURE = {"type": "image_url", "image_url": {"url": "https://example.com/a.png"}}
+# What one compatible server refuses and others take.
+QUIRKS = {
+    "tools": chat(GO),
+    "tool_messages": chat(GO, asking(tool_call("c1")), tool("c1")),
+    "forced_choice": chat(GO, tool_choice="required"),
+    "named_choice": chat(GO, tool_choice={"type": "function", "function": {"name": "read"}}),
+    "null_content": chat(GO, {**_SILENT, "content": None}, tool("c1")),
+    "empty_content": chat(GO, {**_SILENT, "content": ""}, tool("c1")),
+    "absent_content": chat(GO, _WITHOUT, tool("c1")),
+    "stream_options": chat(GO, stream=True, stream_options={"include_usage": True}),
+    "max_tokens": chat(GO, max_tokens=64),
+    "max_completion_tokens": chat(GO, max_completion_tokens=64),
+    "result_parts": chat(GO, asking(tool_call("c1")), tool("c1", [{"type": "text", "text": "ok"}])),
+    "pictures": chat({"role": "user", "content": [_PICTURE]}),
+}
 DERIVED = {
     **{f"messages.anthropic.{name}": body for name, body in MESSAGES.items()},
     **{f"responses.openai.{name}": body for name, body in RESPONSES.items()},

@@ -13,9 +13,9 @@ from typing import Any, cast
 
 import pytest
 
-from geode.entrypoints.emulator import RULES, Dialect, Protocol, check
+from geode.entrypoints.emulator import RULES, Dialect, Protocol, Quirk, check
 from geode.entrypoints.emulator.bound import prefixes
-from tests.unit.entrypoints.emulator.breaking import DERIVED
+from tests.unit.entrypoints.emulator.breaking import DERIVED, QUIRKS
 from tests.unit.entrypoints.emulator.requests import (
     GO,
     SCHEMA,
@@ -166,7 +166,18 @@ def test_a_derived_rule_refuses(name: str) -> None:
 
 
 def test_every_rule_has_a_request_that_breaks_it() -> None:
-    assert set(RULES) == {case["rule"] for case in REFUSED} | set(DERIVED) | ELSEWHERE
+    quirks = {f"chat.quirk.{name}" for name in QUIRKS}
+    assert set(RULES) == {case["rule"] for case in REFUSED} | set(DERIVED) | quirks | ELSEWHERE
+
+
+@pytest.mark.parametrize("name", QUIRKS)
+def test_a_quirk_is_refused_by_the_server_that_has_it_and_by_no_other(name: str) -> None:
+    others = frozenset(QUIRKS) - {name}
+    one, rest = cast("frozenset[Quirk]", frozenset({name})), cast("frozenset[Quirk]", others)
+
+    assert {found.rule for found in check("chat", QUIRKS[name], "generic", quirks=one)} == {f"chat.quirk.{name}"}
+    assert check("chat", QUIRKS[name], "generic") == ()
+    assert f"chat.quirk.{name}" not in {found.rule for found in check("chat", QUIRKS[name], "generic", quirks=rest)}
 
 
 def test_every_rule_says_what_it_is_and_where_it_is_known_from() -> None:
