@@ -11,7 +11,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Final, Literal, TypeAlias
 
-from geode.domain.effort import Efforts, Step, effort_problem, next_effort, pair_problem
+from geode.domain.effort import Efforts, Step, choice_problem, next_effort, pair_problem
 
 Role: TypeAlias = Literal["primary", "reflection", "summary"]
 Key: TypeAlias = Literal["up", "down", "left", "right", "tab", "space", "enter", "escape", "backspace"]
@@ -55,7 +55,13 @@ class Chosen:
     summary_model: str | None = None
 
     def of(self, role: Role) -> str | None:
-        return getattr(self, _NAME_OF[role])
+        """The model of the role."""
+        return self.named(_NAME_OF[role])
+
+    def named(self, name: ChosenName) -> str | None:
+        """The setting of that name."""
+        found: str | None = getattr(self, name)
+        return found
 
     def with_model(self, role: Role, model: str | None) -> Chosen:
         match role:
@@ -68,7 +74,7 @@ class Chosen:
 
     def changes_from(self, before: Chosen) -> dict[ChosenName, str | None]:
         """What is other than it was, by name; None for what is to be unset."""
-        return {name: getattr(self, name) for name in _NAMES if getattr(self, name) != getattr(before, name)}
+        return {name: self.named(name) for name in _NAMES if self.named(name) != before.named(name)}
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,7 +130,7 @@ class Picker:
             return f"{here.id} cannot be used: {here.unusable}"
         if self.role != "primary":
             return pair_problem(self.staged.model or "the primary model", self.effort, here.id, here.efforts)
-        return _window_problem(here, self.tokens) or effort_problem(here.id, here.efforts, self.effort)
+        return window_problem(here, self.tokens) or choice_problem(here.id, here.efforts, self.effort, self.stored.effort)
 
     @property
     def chosen(self) -> Chosen:
@@ -136,7 +142,7 @@ class Picker:
     @property
     def unfit(self) -> str:
         """Why Enter applies nothing; "" where it applies all."""
-        return self.blocked or next(problems(self.chosen, self.known), "")
+        return self.blocked or next(problems(self.chosen, self.stored, self.known), "")
 
 
 def opened(choices: tuple[ModelChoice, ...], stored: Chosen, tokens: int | None = None) -> Picker:
@@ -151,7 +157,7 @@ def opened(choices: tuple[ModelChoice, ...], stored: Chosen, tokens: int | None 
     return _anchored(picker, "primary")
 
 
-def problems(chosen: Chosen, known: Mapping[str, ModelChoice]) -> Iterator[str]:
+def problems(chosen: Chosen, stored: Chosen, known: Mapping[str, ModelChoice]) -> Iterator[str]:
     """Everything that keeps `chosen` from being saved as a whole. Nothing is guessed of a model that is not known.
 
     The roles that inherit the effort are checked against it whichever of the two was changed.
@@ -160,7 +166,7 @@ def problems(chosen: Chosen, known: Mapping[str, ModelChoice]) -> Iterator[str]:
     if model is None:
         yield "no primary model is chosen"
         return
-    if problem := effort_problem(model, _efforts_of(model, known), effort):
+    if problem := choice_problem(model, _efforts_of(model, known), effort, stored.effort):
         yield problem
     for role in ("reflection", "summary"):
         other = chosen.of(role)
@@ -225,7 +231,7 @@ def _efforts_of(model: str, known: Mapping[str, ModelChoice]) -> Efforts:
     return known[model].efforts if model in known else None
 
 
-def _window_problem(choice: ModelChoice, tokens: int | None) -> str:
+def window_problem(choice: ModelChoice, tokens: int | None) -> str:
     """A conversation that goes on has to fit the model; where either is not known nobody is kept from it."""
     if tokens is None or choice.window is None or tokens <= choice.window:
         return ""

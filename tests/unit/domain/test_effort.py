@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from geode.domain.effort import Efforts, Step, effort_problem, inherited, next_effort, pair_problem
+from geode.domain.effort import Efforts, Step, choice_problem, effort_problem, inherited, next_effort, pair_problem
 
 THREE = ("low", "medium", "high")
 OPUS_4_6 = ("low", "medium", "high", "max")
@@ -20,7 +20,7 @@ GLM = ("low", "high", "max")
         (None, "whatever", ""),
         (THREE, "max", 'm takes no effort "max"; it takes low, medium, high'),
         (THREE, "High", 'm takes no effort "High"; it takes low, medium, high'),
-        ((), "low", 'm takes no effort, so "low" cannot be kept for it'),
+        ((), "low", 'm takes no effort, so it cannot be given "low"'),
     ],
 )
 def test_an_explicit_effort_is_taken_or_refused(efforts: Efforts, effort: str | None, problem: str) -> None:
@@ -35,6 +35,26 @@ def test_an_inherited_effort_is_left_out_only_where_there_is_no_control(
     efforts: Efforts, effort: str | None, sent: str | None
 ) -> None:
     assert inherited(efforts, effort) == sent
+
+
+@pytest.mark.parametrize(
+    ("efforts", "effort", "stored", "fits"),
+    [
+        ((), "high", "high", True),
+        ((), "high", "low", False),
+        ((), "high", None, False),
+        ((), None, "high", True),
+        (THREE, "high", "high", True),
+        (THREE, "high", "low", True),
+        (THREE, "max", "max", False),
+        (THREE, "max", "low", False),
+        (None, "max", "low", True),
+    ],
+)
+def test_a_stored_effort_is_inherited_and_a_new_one_is_explicit(
+    efforts: Efforts, effort: str | None, stored: str | None, fits: bool
+) -> None:
+    assert (choice_problem("m", efforts, effort, stored) == "") is fits
 
 
 @pytest.mark.parametrize(

@@ -8,6 +8,7 @@ from typing import Final
 from prompt_toolkit.application import Application, get_app
 from prompt_toolkit.data_structures import Point
 from prompt_toolkit.filters import Condition
+from prompt_toolkit.formatted_text import StyleAndTextTuples
 from prompt_toolkit.input import Input
 from prompt_toolkit.key_binding import KeyBindings, KeyPressEvent
 from prompt_toolkit.layout import ConditionalContainer, FormattedTextControl, HSplit, Layout, Window
@@ -84,7 +85,7 @@ class _Screen:
         bindings.add(name, eager=True)(press)
 
 
-def _lines(fragments: Callable[[], list[shown.Fragment]]) -> ConditionalContainer:
+def _lines(fragments: Callable[[], StyleAndTextTuples]) -> ConditionalContainer:
     """Text that takes no more lines than it has, and none where there is none."""
     window = Window(FormattedTextControl(fragments), wrap_lines=True, dont_extend_height=True)
     return ConditionalContainer(window, Condition(lambda: bool(fragments())))

@@ -3,22 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Final, TypeAlias
+from typing import Final
+
+from prompt_toolkit.formatted_text import StyleAndTextTuples
 
 from geode.domain.picking import ROLES, ModelChoice, Picker
 from geode.entrypoints.cli.words import short
 
-# A style of prompt_toolkit, and a text.
-Fragment: TypeAlias = tuple[str, str]
-
 HELP: Final = "↑↓ model  ←→ effort  Tab role  Space stage  Enter apply all  Esc change nothing"
 LEAVES_OUT: Final = "Backspace leaves the effort out"
+_NO_CONTROL: Final = "this model has no effort control: none is sent to it, and the stored one is kept"
 _AS_PRIMARY: Final = "the primary model"
 
 
-def roles_line(picker: Picker) -> list[Fragment]:
+def roles_line(picker: Picker) -> StyleAndTextTuples:
     """The roles, the one that is picked for between brackets, with the model that Enter would give to each."""
-    found: list[Fragment] = []
+    found: StyleAndTextTuples = []
     for role in ROLES:
         current = role == picker.role
         staged = "*" if role in picker.staged_roles else ""
@@ -26,11 +26,11 @@ def roles_line(picker: Picker) -> list[Fragment]:
     return found
 
 
-def row_lines(picker: Picker, width: int) -> list[Fragment]:
+def row_lines(picker: Picker, width: int) -> StyleAndTextTuples:
     """One line for each model."""
     rows = picker.rows
     wide = min(max((len(_name(row)) for row in rows), default=0), max(width // 2, 12))
-    found: list[Fragment] = []
+    found: StyleAndTextTuples = []
     for place, row in enumerate(rows):
         mark = ">" if place == picker.cursor else " "
         style = "reverse" if place == picker.cursor else "ansigray" if row is not None and row.unusable else ""
@@ -42,26 +42,26 @@ def row_lines(picker: Picker, width: int) -> list[Fragment]:
     return found[:-1]
 
 
-def effort_line(picker: Picker) -> list[Fragment]:
+def effort_line(picker: Picker) -> StyleAndTextTuples:
     """The words that the model under the cursor takes; for a role that inherits, which one it would inherit.
 
-    A model without effort control shows no control.
+    A model without effort control shows no control, and says so where an effort is stored.
     """
     here, effort = picker.here, picker.effort
+    if here is not None and here.efforts == ():
+        return [] if effort is None else [("ansigray", _NO_CONTROL)]
     if picker.role != "primary":
-        if effort is None or (here is not None and here.efforts == ()):
-            return []
-        return [("", f"effort {effort}, as the primary model")]
+        return [] if effort is None else [("", f"effort {effort}, as the primary model")]
     words = picker.efforts_shown
     if words:
-        shown = [("reverse bold" if word == effort else "", f" {word} ") for word in words]
-        return [("", "effort "), *shown, *([] if effort else [("", " (the model's own default)")])]
+        shown: StyleAndTextTuples = [("reverse bold" if word == effort else "", f" {word} ") for word in words]
+        return [("", "effort "), *shown, ("", "" if effort else " (the model's own default)")]
     if here is not None and here.efforts is None and effort is not None:
         return [("", f"effort {effort}; it is not known which ones this model takes")]
     return []
 
 
-def reason_line(picker: Picker) -> list[Fragment]:
+def reason_line(picker: Picker) -> StyleAndTextTuples:
     """Why Enter is blocked, and what to do."""
     why = picker.unfit
     if not why:
