@@ -39,7 +39,7 @@ def applied(picker: Picker, *keys: Key) -> dict[str, str | None]:
     """What `keys` and then Enter would save."""
     found = pressed(after(picker, *keys), "enter")
     assert isinstance(found, Applied), after(picker, *keys).unfit
-    return {name: value for name, value in found.changes.items()}
+    return dict(found.changes.items())
 
 
 def here(picker: Picker) -> str | None:

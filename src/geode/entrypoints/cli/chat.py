@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import os
 import sys
 from argparse import Namespace
 from collections.abc import AsyncGenerator
@@ -26,11 +25,12 @@ from geode.entrypoints.cli.exit_codes import INTERRUPTED, WRONG_USE, exit_code
 from geode.entrypoints.cli.extras import needs
 from geode.entrypoints.cli.interrupts import unless_cut_off
 from geode.entrypoints.cli.route import load_sdk, route
-from geode.entrypoints.cli.run import Told, policy_of, tell_way_on
+from geode.entrypoints.cli.run import Told, journal_of, policy_of, tell_way_on
 from geode.entrypoints.cli.shown import AsItComes
 from geode.entrypoints.cli.spending import Spending
 from geode.entrypoints.cli.tools import load_tools
 from geode.entrypoints.cli.wrong_use import on_the_command_line
+from geode.entrypoints.config import user_folder
 from geode.entrypoints.runtime import Session, session
 from geode.entrypoints.settings import Settings
 from geode.ports.events import Event, Finished
@@ -52,7 +52,7 @@ def chat_command(arguments: Namespace) -> int:
         needs("prompt_toolkit", "geode chat", "cli")
     with contextlib.redirect_stdout(sys.stderr), ExitStack() as until_the_end:
         chat = Chat(arguments, out, attended=attended, until_the_end=until_the_end)
-        lines: Lines = TypedLines(history_path(), output=_output(out)) if attended else PipedLines(sys.stdin)
+        lines: Lines = TypedLines(user_folder() / "history", output=_output(out)) if attended else PipedLines(sys.stdin)
         return asyncio.run(chat.talk(lines))
 
 
@@ -80,6 +80,7 @@ class Chat:
         self.answering = self.answering_by(arguments.model)
         # The word that was chosen; a model without effort control is not sent it.
         self.effort: str | None = None
+        self._journal = journal_of(arguments)
         self.suspended: dict[str, Suspended] = {}
         self.code, self.over = 0, False
         self._shown = AsItComes(out, "geode chat")
@@ -92,7 +93,7 @@ class Chat:
         async with AsyncExitStack() as self._open:
             while not self.over and (line := await lines.next()) is not None:
                 await self.take(line)
-        if not self._journal():
+        if not self._journal:
             for outcome in self.suspended.values():
                 tell_way_on(outcome, None, self.arguments)
         return self.code
@@ -217,7 +218,7 @@ class Chat:
             settings["model"] = answering.model
         if answering.effort is not None:
             settings["effort"] = answering.effort
-        if kept := journal or self._journal():
+        if kept := journal or self._journal:
             settings["journal"] = kept
         opening = session(**settings)
         load_sdk(answering.model, answering.providers)
@@ -236,30 +237,21 @@ class Chat:
             self._loop = await self._open.enter_async_context(opening)
         return self._loop
 
-    def _journal(self) -> str | None:
-        return self.arguments.journal or os.environ.get("GEODE_JOURNAL") or None
-
     @property
     def runs_folder(self) -> Path:
         """Where runs are kept, or would be."""
-        return Path(self._journal() or DEFAULT_JOURNAL)
+        return Path(self._journal or DEFAULT_JOURNAL)
 
     @property
     def keeps_runs(self) -> bool:
         """Whether this chat's own runs are kept as they happen."""
-        return self._journal() is not None
+        return self._journal is not None
 
 
 def _unanswered(after: Conversation, before: Conversation) -> bool:
     """Whether nothing was added but the prompt."""
     added = after.turns[len(before.turns) :]
     return len(added) == 1 and isinstance(added[0], UserTurn)
-
-
-def history_path() -> Path:
-    """Where what was typed is kept."""
-    folder = os.environ.get("GEODE_HOME", "").strip() or "~/.geode"
-    return Path(folder).expanduser() / "history"
 
 
 def _output(out: TextIO) -> Output:

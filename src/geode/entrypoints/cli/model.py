@@ -17,7 +17,7 @@ def model_command(arguments: Namespace) -> int:
     """Set what is named, or what is picked."""
     if arguments.list:
         raise Misuse("no-terminal", "geode model sets models; geode models lists them")
-    before = stored(project=arguments.project)
+    before = stored()
     chosen = _picked(before, arguments) if arguments.model is None else _named(before, arguments)
     changes = {} if chosen is None else chosen.changes_from(before)
     if not changes:

@@ -18,13 +18,8 @@ from geode.domain.loop.recording import replay
 from geode.domain.policy import Policy
 from geode.entrypoints.cli.arguments import DEFAULT_JOURNAL
 from geode.entrypoints.cli.exit_codes import NOT_ALL, exit_code
-<<<<<<< HEAD
 from geode.entrypoints.cli.run import Told, journal_of, opened, perform, tell_way_on
-from geode.entrypoints.cli.runs_shown import RunLine, conversation_json, line_of, told_run
-=======
-from geode.entrypoints.cli.run import Told, opened, perform, tell_way_on
 from geode.entrypoints.cli.runs_shown import RunLine, conversation_json, line_of, table_of, told_run
->>>>>>> c8c7a35 (geode chat and geode model, in a first form)
 from geode.entrypoints.cli.shown import AnswerOnly, AsJsonLines
 from geode.entrypoints.cli.tools import load_tools
 from geode.ports.journal import JournalError
