@@ -40,8 +40,8 @@ async def perform(chat: Chat, line: str) -> None:
     command = COMMANDS.get(word)
     if command is None:
         close = closest(word, COMMANDS)
-        hint = f"did you mean /{close[0]}?" if close else "/help names them"
-        raise Misuse("chat-command", f"there is no command /{word[:40]}; {hint} A prompt with a slash begins with a blank")
+        hint = f"did you mean /{close[0]}?" if close else "/help names them."
+        raise Misuse("chat-command", f"there is no command /{word[:40]}; {hint} A prompt may begin with a blank and a slash")
     if rest.strip() and not command.takes:
         raise Misuse("chat-command", f"/{word} takes nothing after it")
     await command.perform(chat, rest.strip())

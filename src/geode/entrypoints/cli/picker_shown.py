@@ -54,7 +54,7 @@ def effort_line(picker: Picker) -> StyleAndTextTuples:
         return [] if effort is None else [("", f"effort {effort}, as the primary model")]
     words = picker.efforts_shown
     if words:
-        shown: StyleAndTextTuples = [("reverse bold" if word == effort else "", f" {word} ") for word in words]
+        shown: StyleAndTextTuples = [("bold", f"[{word}]") if word == effort else ("", f" {word} ") for word in words]
         return [("", "effort "), *shown, ("", "" if effort else " (the model's own default)")]
     if here is not None and here.efforts is None and effort is not None:
         return [("", f"effort {effort}; it is not known which ones this model takes")]

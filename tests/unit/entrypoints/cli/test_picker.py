@@ -81,12 +81,12 @@ def test_a_row_has_the_model_its_adapter_and_its_window() -> None:
 
 
 def test_only_supported_words_are_shown_and_none_where_there_is_no_control() -> None:
-    assert text(shown.effort_line(after())).split() == ["effort", "low", "medium", "high", "xhigh", "max"]
+    assert text(shown.effort_line(after())).split() == ["effort", "low", "medium", "[high]", "xhigh", "max"]
     assert text(shown.effort_line(after("down"))) == (
         "this model has no effort control: none is sent to it, and the stored one is kept"
     )
     assert text(shown.effort_line(after("down", stored=Chosen("claude-opus-4-8")))) == ""
-    assert text(shown.effort_line(after("up"))).split() == ["effort", "low", "high", "max"]
+    assert text(shown.effort_line(after("up"))).split() == ["effort", "low", "[high]", "max"]
 
 
 def test_the_reason_is_shown_as_long_as_enter_is_blocked() -> None:
