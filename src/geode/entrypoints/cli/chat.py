@@ -30,7 +30,7 @@ from geode.entrypoints.cli.shown import AsItComes
 from geode.entrypoints.cli.spending import Spending
 from geode.entrypoints.cli.tools import load_tools
 from geode.entrypoints.cli.wrong_use import on_the_command_line
-from geode.entrypoints.config import user_folder
+from geode.entrypoints.config import configuration, user_folder
 from geode.entrypoints.runtime import Session, session
 from geode.entrypoints.settings import Settings
 from geode.ports.events import Event, Finished
@@ -65,6 +65,12 @@ class Answering:
     providers: tuple[Provider, ...] = ()
     effort: str | None = None
 
+    @property
+    def shown(self) -> str:
+        """The model and its effort, in words."""
+        effort = f" at effort {self.effort}" if self.effort else ""
+        return f"{self.name or 'the model that is configured'}{effort}"
+
 
 class Chat:
     """One conversation, the model that goes on with it, and whoever approves."""
@@ -90,6 +96,8 @@ class Chat:
 
     async def talk(self, lines: Lines) -> int:
         """Take one line after the other; the exit code of the last run."""
+        if self.attended:
+            self.say(f"geode chat with {self.answering.shown}; /help says more")
         async with AsyncExitStack() as self._open:
             while not self.over and (line := await lines.next()) is not None:
                 await self.take(line)
@@ -153,7 +161,7 @@ class Chat:
         self._told.loop = loop
 
         def stop() -> None:
-            self._shown.pause()
+            self._shown.pause(unended=self.attended)  # the terminal wrote ^C
             print(_STOPPING, file=sys.stderr, flush=True)
             loop.stop()
 
@@ -163,6 +171,7 @@ class Chat:
             raise self._told.nobody_reads
         if outcome is None:
             self.code, self.conversation = INTERRUPTED, loop.conversation
+            self._shown.pause(unended=self.attended)
             self.trouble("cut off; what had finished is in the conversation")
             return
         self.code, self.conversation = exit_code(outcome), outcome.conversation
@@ -203,7 +212,7 @@ class Chat:
     def answering_by(self, name: str | None) -> Answering:
         """The model of that id, as the options of this chat reach it. Misuse for one that nobody serves."""
         model, providers = route(Namespace(**{**vars(self.arguments), "model": name}))
-        return Answering(name or model, model, providers)
+        return Answering(name or configuration().value("model"), model, providers)
 
     def session_for(self, answering: Answering, journal: Path | None = None) -> Session:
         """A session with that model. Misuse for whatever cannot work; nothing is opened."""

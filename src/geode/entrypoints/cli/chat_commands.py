@@ -22,7 +22,7 @@ from geode.entrypoints.cli.runs_shown import RunLine, line_of, table_of
 from geode.ports.journal import JournalError
 
 if TYPE_CHECKING:
-    from geode.entrypoints.cli.chat import Answering, Chat
+    from geode.entrypoints.cli.chat import Chat
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,13 +123,8 @@ async def _switched(chat: Chat, model: str, effort: str | None) -> None:
     await chat.answer_by(replace(answering, effort=inherited(choice.efforts, effort)))
     chat.effort = effort
     with_it = f"the conversation of {len(chat.conversation.turns)} turns goes on with it" if chat.conversation.turns else ""
-    said = f"from the next prompt on {_shown(chat.answering)} answers, not {_shown(before)}"
+    said = f"from the next prompt on {chat.answering.shown} answers, not {before.shown}"
     chat.say("; ".join(filter(None, (said, with_it))))
-
-
-def _shown(answering: Answering) -> str:
-    effort = f" at effort {answering.effort}" if answering.effort else ""
-    return f"{answering.name or 'the default model'}{effort}"
 
 
 # ---- runs that stopped -------------------------------------------------------------------------

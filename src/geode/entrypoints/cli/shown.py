@@ -81,8 +81,9 @@ class AsItComes:
         self.pause()
         tell_reason(outcome, self._command)
 
-    def pause(self) -> None:
-        """Something else is written now."""
+    def pause(self, *, unended: bool = False) -> None:
+        """Something else is written now; `unended`: the line that the cursor is in is not empty."""
+        self._unended = self._unended or unended
         self._end_line()
 
     def _tell(self, line: str) -> None:

@@ -11,7 +11,7 @@ import subprocess
 import sys
 import termios
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -47,13 +47,17 @@ class Screen:
         """Read on until the screen is as it should be."""
         end = time.monotonic() + seconds
         while not until(self.text):
-            ready, _, _ = select.select([self._descriptor], [], [], max(end - time.monotonic(), 0))
-            assert ready, f"{what} never came:\n{self.text}"
-            self._read()
+            assert time.monotonic() < end, f"{what} never came:\n{self.text}"
+            if select.select([self._descriptor], [], [], 0.05)[0]:
+                self._read()
 
     def sees(self, *texts: str) -> None:
         """Wait until all of these are on the screen."""
         self.waits(lambda shown: all(text in shown for text in texts), " and ".join(map(repr, texts)))
+
+    def prompts(self) -> None:
+        """Wait until `geode chat` waits for a line."""
+        self.waits(lambda shown: shown.endswith("\n>"), "the prompt")
 
     def loses(self, text: str) -> None:
         """Wait until it is on the screen no more."""
@@ -87,7 +91,7 @@ class Screen:
 
 @contextmanager
 def on_a_screen(
-    *arguments: str, cwd: Path, columns: int = 80, lines: int = 24, **more: str
+    *arguments: str, cwd: Path, env: Mapping[str, str], columns: int = 80, lines: int = 24
 ) -> Iterator[tuple[Screen, subprocess.Popen[bytes]]]:
     """`geode …` at a terminal of that size; killed at the end if it still runs."""
     ours, theirs = pty.openpty()
@@ -95,7 +99,7 @@ def on_a_screen(
     process = subprocess.Popen(
         [sys.executable, "-c", _TAKES_ITS_TERMINAL, *command(*arguments)],
         cwd=cwd,
-        env=environment(TERM="xterm", **more),
+        env=environment(TERM="xterm", **env),
         stdin=theirs,
         stdout=theirs,
         stderr=theirs,

@@ -10,13 +10,12 @@ from pathlib import Path
 
 import pytest
 
-from geode.domain.reply import Usage
+from geode.domain.reply import Stop, Usage
 from geode.domain.script import Step
 from geode.domain.turns import UserTurn
 from geode.entrypoints.cli.main import main
 from geode.entrypoints.cli.spending import Spending
 from geode.ports.events import ModelCalled, ModelReplied
-from geode.domain.reply import Stop
 from geode.testing import ScriptedModel, calls, default_model, fails, refuses, says
 
 Ran = tuple[int, str, str, ScriptedModel]
@@ -29,7 +28,8 @@ def chat(project: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.
         model = ScriptedModel(*script)
         with default_model(model):
             code = main(["chat", *options])
-        return code, *capsys.readouterr(), model
+        out, err = capsys.readouterr()
+        return code, out, err, model
 
     return chat
 

@@ -39,9 +39,14 @@ def home(project: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 def model(home: Path, capsys: pytest.CaptureFixture[str]) -> Callable[..., Ran]:
     def model(*arguments: str) -> Ran:
         code = main(["model", *arguments])
-        return code, *capsys.readouterr()
+        out, err = capsys.readouterr()
+        return code, out, err
 
     return model
+
+
+def variables(home: Path) -> dict[str, str]:
+    return {"GEODE_HOME": str(home), **KEYS}
 
 
 def config(home: Path) -> str:
@@ -145,7 +150,7 @@ def test_a_broken_file_is_told_with_its_line_and_stays(model: Callable[..., Ran]
 
 
 def test_the_picker_stores_what_is_picked(home: Path, project: Path) -> None:
-    with on_a_screen("model", cwd=project, GEODE_HOME=str(home), **KEYS) as (screen, process):
+    with on_a_screen("model", cwd=project, env=variables(home)) as (screen, process):
         screen.sees("[primary]", ">· claude-opus-4-8", "[high]", "Esc change nothing")
         assert len(screen.lines) <= 24
         screen.types(RIGHT)
@@ -164,7 +169,7 @@ def test_the_picker_stores_what_is_picked(home: Path, project: Path) -> None:
 
 def test_enter_is_blocked_and_says_why(home: Path, project: Path) -> None:
     (home / "config.toml").write_text('model = "claude-opus-4-8"\neffort = "xhigh"\n', "utf-8")
-    with on_a_screen("model", cwd=project, GEODE_HOME=str(home), **KEYS) as (screen, process):
+    with on_a_screen("model", cwd=project, env=variables(home)) as (screen, process):
         screen.sees("[xhigh]")
         screen.types(UP * 2 + " " + ENTER)
         screen.sees('blocked: claude-sonnet-4-6 takes no effort "xhigh"')
@@ -178,7 +183,7 @@ def test_enter_is_blocked_and_says_why(home: Path, project: Path) -> None:
 
 @pytest.mark.parametrize("leave", [ESCAPE, "q", CTRL_C])
 def test_leaving_changes_nothing(home: Path, project: Path, leave: str) -> None:
-    with on_a_screen("model", cwd=project, GEODE_HOME=str(home), **KEYS) as (screen, process):
+    with on_a_screen("model", cwd=project, env=variables(home)) as (screen, process):
         screen.sees("[primary]")
         screen.types(RIGHT + " " + DOWN + " ")
         screen.sees("[primary*]")
@@ -190,7 +195,7 @@ def test_leaving_changes_nothing(home: Path, project: Path, leave: str) -> None:
 
 @pytest.mark.parametrize(("columns", "lines"), [(80, 24), (40, 10), (20, 8)])
 def test_a_small_terminal_scrolls_to_the_cursor(home: Path, project: Path, columns: int, lines: int) -> None:
-    with on_a_screen("model", cwd=project, columns=columns, lines=lines, GEODE_HOME=str(home), **KEYS) as (screen, process):
+    with on_a_screen("model", cwd=project, columns=columns, lines=lines, env=variables(home)) as (screen, process):
         screen.sees(">· claude-")
         screen.types(UP * 12)
         screen.sees(">  claude-3-7")
