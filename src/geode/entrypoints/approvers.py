@@ -48,6 +48,10 @@ class ApproveNamed:
     def __init__(self, names: Collection[str]) -> None:
         self._names = frozenset(names)
 
+    def allows(self, name: str) -> bool:
+        """Whether calls of this tool run without a question."""
+        return name in self._names
+
     async def decide(self, question: Question) -> Mapping[str, Decision]:
         denied = Deny("only these tools are allowed: " + ", ".join(sorted(self._names)))
         return {asked.call.id: Approve() if asked.call.name in self._names else denied for asked in question.calls}
@@ -58,6 +62,10 @@ class AskAboutOthers:
 
     def __init__(self, names: Collection[str], others: Approver) -> None:
         self._names, self._others = frozenset(names), others
+
+    def allows(self, name: str) -> bool:
+        """Whether calls of this tool run without a question."""
+        return name in self._names
 
     async def decide(self, question: Question) -> Mapping[str, Decision]:
         known = {asked.call.id: Approve() for asked in question.calls if asked.call.name in self._names}

@@ -19,7 +19,9 @@ from geode.ports.approval import Approver
 from geode.ports.tools import Tool
 
 
-def approver_for(which: str | None, tools: Sequence[Tool], *, attended: bool, until_the_end: ExitStack) -> Approver | None:
+def approver_for(
+    which: str | None, tools: Sequence[Tool], *, attended: bool, until_the_end: ExitStack, command: str = "geode run"
+) -> Approver | None:
     """Who answers. Those that nobody will allow are named once, before the run.
 
     `which` is the option as given; without it a person is asked where one is there (`attended`). The
@@ -41,7 +43,7 @@ def approver_for(which: str | None, tools: Sequence[Tool], *, attended: bool, un
             option = ",".join([*sorted(allowed), *open_ones])
             raise Misuse("no-terminal", f"--approve ask: there is no terminal to ask on; name what may run: --approve {option}")
     if open_ones:
-        _tell_denied(open_ones, asking, allowed)
+        _tell_denied(command, open_ones, asking, allowed)
     return ApproveNamed(allowed) if allowed else None
 
 
@@ -53,11 +55,11 @@ def _check_names(allowed: Collection[str], tools: Sequence[Tool]) -> None:
         raise Misuse("approve-name", f'--approve names "{name}", which is no tool of this run; {hint}')
 
 
-def _tell_denied(denied: Sequence[str], tiers: dict[str, str], allowed: Collection[str]) -> None:
+def _tell_denied(command: str, denied: Sequence[str], tiers: dict[str, str], allowed: Collection[str]) -> None:
     named = ", ".join(f"{name} ({tiers[name]})" for name in denied)
     option = ",".join([*sorted(allowed), *denied])
     advice = f'--approve {option} allows them; what cannot hurt is marked @tool(tier="safe")'
-    print(f"geode run: every call of {named} will be denied. {advice}", file=sys.stderr)
+    print(f"{command}: every call of {named} will be denied. {advice}", file=sys.stderr)
 
 
 def _errors(tools: Sequence[Tool]) -> Callable[[ToolUseBlock], tuple[str, ...]]:

@@ -18,6 +18,7 @@ SPOKEN_IN: Final[Mapping[str, tuple[str, ...]]] = {
     "responses": ("openai",),
     "chat": ("openai", "openrouter", "glm", "generic"),
 }
+ROLES: Final = ("primary", "reflection", "summary")
 DEFAULT_PORT: Final = 8765
 DEFAULT_JOURNAL: Final = ".geode/runs"
 
@@ -33,6 +34,28 @@ examples:
   geode run "Hi" --model my-llama --base-url http://gpu-3:8000/v1 --wire chat
 
 {_CODES}
+"""
+
+_CHAT_EPILOG: Final = f"""\
+Enter sends, Alt-Enter begins another line, Ctrl-C stops what runs (twice cuts it off) and clears the line at the
+prompt, Ctrl-D ends. /help names the commands. Where stdin is no terminal, each of its lines is a prompt or a command.
+
+examples:
+  geode chat --model gpt-5.2 --tools app:everything
+  printf '%s\\n' "Name a stone." "And another." /cost | geode chat --model gpt-5.2
+
+The exit code is that of the last run. {_CODES}
+"""
+
+_MODEL_EPILOG: Final = """\
+Without ID the picker opens: arrows choose a model and its effort, Tab the role, Space stages, Enter applies all that
+is staged, Esc changes nothing. Either way a model that does not take the effort is refused, and so is a pair of a
+primary model and another that would inherit an effort that it does not take.
+
+examples:
+  geode model
+  geode model claude-opus-4-8 --effort high
+  geode model gpt-5-mini --role summary
 """
 
 _RUNS_EPILOG: Final = f"""\
@@ -126,15 +149,38 @@ def _add_run(run: argparse.ArgumentParser) -> None:
     run.add_argument("prompt", metavar="PROMPT", help="what to do; - reads it from stdin")
     _add_model(run)
     _add_tools(run)
-    limits = run.add_argument_group("limits")
-    limits.add_argument("--max-rounds", metavar="N", type=_count, help="model rounds at most (default 50)")
-    limits.add_argument("--time", metavar="SECONDS", type=_seconds, help="wall time at most")
+    _add_limits(run)
     output = run.add_argument_group("output", "without either: the answer on stdout")
     output.add_argument("--stream", action="store_true", help="text as it comes; tool calls and results on stderr")
     output.add_argument(
         "--jsonl", action="store_true", help="every event as one JSON object a line on stdout; deltas too with --stream"
     )
     _add_journal(run, "keep the run there as it happens, for geode runs (default: what is configured, else it is not kept)")
+
+
+def _add_chat(chat: argparse.ArgumentParser) -> None:
+    _add_model(chat)
+    _add_tools(chat)
+    _add_limits(chat, "of each prompt's run")
+    _add_journal(
+        chat, "keep each run there as it happens, for /resume and geode runs (default: GEODE_JOURNAL, else none is kept)"
+    )
+
+
+def _add_model_command(model: argparse.ArgumentParser) -> None:
+    model.add_argument("model", metavar="ID", nargs="?", help="set it without the picker")
+    model.add_argument("--role", choices=ROLES, default="primary", help="what the model is for (default primary)")
+    effort = model.add_mutually_exclusive_group()
+    effort.add_argument("--effort", metavar="WORD", help="the effort of the primary model, in its provider's own words")
+    effort.add_argument("--no-effort", action="store_true", help="leave the effort to the provider")
+    model.add_argument("--project", action="store_true", help="in .geode/config.toml here, not in ~/.geode/config.toml")
+    model.add_argument("--list", action="store_true", help=argparse.SUPPRESS)
+
+
+def _add_limits(command: argparse.ArgumentParser, what: str = "") -> None:
+    limits = command.add_argument_group("limits", what or None)
+    limits.add_argument("--max-rounds", metavar="N", type=_count, help="model rounds at most (default 50)")
+    limits.add_argument("--time", metavar="SECONDS", type=_seconds, help="wall time at most")
 
 
 def _add_model(command: argparse.ArgumentParser) -> None:
@@ -224,6 +270,8 @@ def _add_demo(demo: argparse.ArgumentParser) -> None:
 
 _COMMANDS: Final[Mapping[str, tuple[str, str, Callable[[argparse.ArgumentParser], None]]]] = {
     "run": ("give a prompt and tools to a model, and run to the end", _RUN_EPILOG, _add_run),
+    "chat": ("talk with a model, with tools, in one conversation", _CHAT_EPILOG, _add_chat),
+    "model": ("pick the models of the roles and the effort, or set them", _MODEL_EPILOG, _add_model_command),
     "runs": ("list, show, resume and replay the runs that were kept", _RUNS_EPILOG, _add_runs),
     "config": ("read, set and explain what is configured", CONFIG_EPILOG, add_config),
     "models": ("say what is known of models: window, effort, price, and who serves them", "", add_models),

@@ -61,6 +61,14 @@ def _perform(arguments: Namespace) -> int:
             from geode.entrypoints.cli.run import run_command
 
             return run_command(arguments)
+        case "chat":
+            from geode.entrypoints.cli.chat import chat_command
+
+            return chat_command(arguments)
+        case "model":
+            from geode.entrypoints.cli.model import model_command
+
+            return model_command(arguments)
         case "runs":
             from geode.entrypoints.cli.runs import runs_command
 

@@ -42,7 +42,7 @@ def run_command(arguments: Namespace) -> int:
         shown = AsJsonLines(out) if arguments.jsonl else AsItComes(out) if arguments.stream else AnswerOnly(out)
         told = Told(shown)
         journal = journal_of(arguments)
-        opening = opened(arguments, told, _policy(arguments), journal, until_the_end)
+        opening = opened(arguments, told, policy_of(arguments), journal, until_the_end)
 
         def work(loop: AgenticLoop) -> Awaitable[Outcome]:
             return _streamed(loop, prompt, told) if arguments.stream else loop.run(prompt)
@@ -175,7 +175,8 @@ def _settings(arguments: Namespace, providers: Sequence[Target], until_the_end: 
     return settings
 
 
-def _policy(arguments: Namespace) -> Policy:
+def policy_of(arguments: Namespace) -> Policy:
+    """The limits that the arguments name."""
     if arguments.max_rounds is None:
         return Policy(max_seconds=arguments.time)
     return Policy(max_seconds=arguments.time, max_rounds=arguments.max_rounds)

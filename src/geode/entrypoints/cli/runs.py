@@ -6,7 +6,7 @@ import asyncio
 import contextlib
 import sys
 from argparse import Namespace
-from collections.abc import Sequence
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Final
 
@@ -19,7 +19,7 @@ from geode.domain.policy import Policy
 from geode.entrypoints.cli.arguments import DEFAULT_JOURNAL
 from geode.entrypoints.cli.exit_codes import NOT_ALL, exit_code
 from geode.entrypoints.cli.run import Told, journal_of, opened, perform, tell_way_on
-from geode.entrypoints.cli.runs_shown import RunLine, conversation_json, line_of, told_run
+from geode.entrypoints.cli.runs_shown import RunLine, conversation_json, line_of, table_of, told_run
 from geode.entrypoints.cli.shown import AnswerOnly, AsJsonLines
 from geode.entrypoints.cli.tools import load_tools
 from geode.ports.journal import JournalError
@@ -34,11 +34,11 @@ def runs_command(arguments: Namespace) -> int:
         case "list":
             return _list(journal, as_json=arguments.json)
         case "show":
-            return _show(journal, _which(journal, arguments.run), as_json=arguments.json)
+            return _show(journal, which_run(journal, arguments.run), as_json=arguments.json)
         case "replay":
-            return _replay(journal, _which(journal, arguments.run), as_json=arguments.json)
+            return _replay(journal, which_run(journal, arguments.run), as_json=arguments.json)
         case _:
-            return _resume(journal, _which(journal, arguments.run), arguments)
+            return _resume(journal, which_run(journal, arguments.run), arguments)
 
 
 def _journal(arguments: Namespace) -> FileJournal:
@@ -49,7 +49,7 @@ def _journal(arguments: Namespace) -> FileJournal:
     return FileJournal(folder)
 
 
-def _which(journal: FileJournal, given: str) -> str:
+def which_run(journal: FileJournal, given: str) -> str:
     """The run whose id is, or begins with, what was given."""
     ids = journal.run_ids()
     found = [given] if given in ids else [id for id in ids if given and id.startswith(given)]
@@ -72,10 +72,8 @@ def _list(journal: FileJournal, *, as_json: bool) -> int:
     if as_json:
         print(dump_json([line.as_json() for line in lines]))
         return 0
-    shown = [("RUN", "BEGAN (UTC)", "ROUNDS", "CALLS", "STATE", "PROMPT"), *(line.cells() for line in lines)]
-    widths = [max(len(row[place]) for row in shown) for place in range(5)]
-    for row in shown:
-        print("  ".join([*(cell.ljust(width) for cell, width in zip(row, widths, strict=False)), row[5]]).rstrip())
+    for text in table_of(lines):
+        print(text)
     return 0
 
 
@@ -106,13 +104,12 @@ def _replay(journal: FileJournal, run_id: str, *, as_json: bool) -> int:
     return 0 if divergence is None else NOT_ALL
 
 
-def _check_tools(journal: FileJournal, run_id: str, given: Sequence[str]) -> None:
+def check_tools(journal: FileJournal, run_id: str, given: Iterable[str]) -> None:
     """Misuse where a call that waits for a person has no tool here: it would fail, and the run would go on without it."""
     state = replay(journal.recorded(run_id)).state
     if state is None or not isinstance(state.pending, Suspend):
         return
-    known = {tool.spec.name for tool in load_tools(given)}
-    missing = sorted({state.round.call(id).name for id in state.pending.asked} - known)
+    missing = sorted({state.round.call(id).name for id in state.pending.asked} - set(given))
     if missing:
         raise Misuse("runs-tools", f"run {run_id} waits with calls of {', '.join(missing)}: give --tools MODULE:NAME as it had")
 
@@ -121,7 +118,7 @@ def _resume(journal: FileJournal, run_id: str, arguments: Namespace) -> int:
     """stdout is for the run alone, as in `geode run`."""
     out = sys.stdout
     with contextlib.redirect_stdout(sys.stderr), contextlib.ExitStack() as until_the_end:
-        _check_tools(journal, run_id, arguments.tools)
+        check_tools(journal, run_id, (tool.spec.name for tool in load_tools(arguments.tools)))
         shown = AsJsonLines(out) if arguments.jsonl else AnswerOnly(out)
         told = Told(shown)
         opening = opened(arguments, told, Policy(), journal, until_the_end)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
 from typing import Any, Final
@@ -46,6 +46,14 @@ class RunLine:
         began = "" if self.began is None else _time(self.began)
         id = self.run_id if len(self.run_id) <= _ID else self.run_id[:_ID]
         return (id, began, str(self.rounds), str(self.tool_calls), self.state, short(self.prompt, _PROMPT))
+
+
+def table_of(lines: Iterable[RunLine]) -> Iterator[str]:
+    """The runs as lines of text, under a head."""
+    shown = [("RUN", "BEGAN (UTC)", "ROUNDS", "CALLS", "STATE", "PROMPT"), *(line.cells() for line in lines)]
+    widths = [max(len(row[place]) for row in shown) for place in range(5)]
+    for row in shown:
+        yield "  ".join([*(cell.ljust(width) for cell, width in zip(row, widths, strict=False)), row[5]]).rstrip()
 
 
 def line_of(recording: Recording, run_by: str | None) -> RunLine:

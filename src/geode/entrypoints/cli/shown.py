@@ -48,8 +48,8 @@ class AnswerOnly:
 class AsItComes:
     """Text on `out` while it is said, the texts of two rounds apart; calls and results as lines on stderr."""
 
-    def __init__(self, out: TextIO) -> None:
-        self._out = out
+    def __init__(self, out: TextIO, command: str = "geode run") -> None:
+        self._out, self._command = out, command
         self._unended = False
         self._running: set[tuple[int, int]] = set()
 
@@ -78,8 +78,13 @@ class AsItComes:
                 _tell_trouble(event)
 
     def end(self, outcome: Outcome) -> None:
+        self.pause()
+        tell_reason(outcome, self._command)
+
+    def pause(self, *, unended: bool = False) -> None:
+        """Something else is written now; `unended`: the line that the cursor is in is not empty."""
+        self._unended = self._unended or unended
         self._end_line()
-        tell_reason(outcome)
 
     def _tell(self, line: str) -> None:
         self._end_line()
@@ -104,7 +109,7 @@ class AsJsonLines:
         tell_reason(outcome)
 
 
-def tell_reason(outcome: Outcome) -> None:
+def tell_reason(outcome: Outcome, command: str = "geode run") -> None:
     """One line on stderr, unless the model simply answered."""
     match outcome:
         case Answered():
@@ -115,7 +120,7 @@ def tell_reason(outcome: Outcome) -> None:
             text = "no answer yet for " + ", ".join(call.name for call in asked)
         case _:
             text = outcome.reason
-    print(f"geode run: {type(outcome).__name__} ({text})", file=sys.stderr)
+    print(f"{command}: {type(outcome).__name__} ({text})", file=sys.stderr)
 
 
 def _tell_trouble(event: Event) -> None:

@@ -1,0 +1,55 @@
+"""Who answers for the tools of a chat: as `--approve` says, and from the next call on as `/approve` says."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import ExitStack
+from typing import Final
+
+from geode.domain.approval import Decision, Deny, Question
+from geode.entrypoints.approvers import ApproveAll, ApproveNamed, AskAboutOthers
+from geode.entrypoints.cli.approval import approver_for
+from geode.ports.approval import Approver
+from geode.ports.tools import Tool
+
+_DENIED: Final = "the operator of this chat allows no call of this tool"
+
+
+class ChatApproval:
+    """Answers by the words that were said last. What they open is closed with `until_the_end`."""
+
+    def __init__(self, which: str | None, tools: Sequence[Tool], *, attended: bool, until_the_end: ExitStack) -> None:
+        self._tools, self._attended, self._until_the_end = tools, attended, until_the_end
+        self.say(which)
+
+    def say(self, which: str | None) -> None:
+        """Have these words hold: the same as those of `--approve`. Misuse for others, and then nothing changes."""
+        self._approver: Approver | None = approver_for(
+            which, self._tools, attended=self._attended, until_the_end=self._until_the_end, command="geode chat"
+        )
+
+    async def decide(self, question: Question) -> Mapping[str, Decision]:
+        if self._approver is None:
+            return {asked.call.id: Deny(_DENIED) for asked in question.calls}
+        return await self._approver.decide(question)
+
+    def lines(self) -> Iterator[str]:
+        """Each tool, its tier, and what becomes of its calls."""
+        wide = max((len(tool.spec.name) for tool in self._tools), default=0)
+        for tool in self._tools:
+            yield f"{tool.spec.name.ljust(wide)}  {tool.tier.name.ljust(11)}  {self._fate(tool)}"
+        if not self._tools:
+            yield "no tools: geode chat --tools MODULE:NAME"
+
+    def _fate(self, tool: Tool) -> str:
+        if not tool.tier.needs_approval:
+            return "runs"
+        match self._approver:
+            case ApproveAll():
+                return "runs: all are approved"
+            case ApproveNamed() | AskAboutOthers() as named if named.allows(tool.spec.name):
+                return "runs: it is approved"
+            case AskAboutOthers():
+                return "you are asked"
+            case _:
+                return f"denied: /approve {tool.spec.name} allows it"

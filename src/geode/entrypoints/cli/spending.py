@@ -1,0 +1,83 @@
+"""What the models of a chat were sent and wrote, by model, and what it cost where that was told."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from decimal import Decimal
+
+from geode.domain.reply import Usage
+from geode.ports.events import Event, ModelCalled, ModelReplied
+
+
+@dataclass(frozen=True, slots=True)
+class Spent:
+    """The replies of one model. `untold` is how many of them came without their cost."""
+
+    replies: int = 0
+    input_tokens: int = 0
+    cached_tokens: int = 0
+    output_tokens: int = 0
+    cost_usd: Decimal = Decimal(0)
+    untold: int = 0
+
+    def __add__(self, other: Spent) -> Spent:
+        return Spent(
+            self.replies + other.replies,
+            self.input_tokens + other.input_tokens,
+            self.cached_tokens + other.cached_tokens,
+            self.output_tokens + other.output_tokens,
+            self.cost_usd + other.cost_usd,
+            self.untold + other.untold,
+        )
+
+    @property
+    def cost(self) -> str:
+        """In words: what nobody told is unknown, and not nothing."""
+        if self.untold == self.replies:
+            return "cost unknown"
+        if self.untold:
+            return f"${self.cost_usd} and more: {self.untold} of {self.replies} replies came without their cost"
+        return f"${self.cost_usd}"
+
+
+def spent(usage: Usage) -> Spent:
+    """One reply."""
+    cost = usage.cost_usd
+    return Spent(
+        1, usage.input_tokens, usage.cached_input_tokens, usage.output_tokens, cost or Decimal(0), 1 if cost is None else 0
+    )
+
+
+class Spending:
+    """Listens to the events of a chat. `conversation_tokens` is how many the conversation has, None where that is not known."""
+
+    def __init__(self) -> None:
+        self._by_model: dict[tuple[str, str], Spent] = {}
+        self._asked = ("", "")
+        self.conversation_tokens: int | None = None
+
+    def event(self, event: Event) -> None:
+        match event:
+            case ModelCalled(adapter=adapter, model=model):
+                self._asked = (adapter, model)
+            case ModelReplied(usage=usage):
+                self._by_model[self._asked] = self._by_model.get(self._asked, Spent()) + spent(usage)
+                self.conversation_tokens = usage.total_tokens or None
+            case _:
+                pass
+
+    def lines(self) -> Iterator[str]:
+        """One line for each model, and one for all where there are several."""
+        if not self._by_model:
+            yield "no model has replied yet"
+        for (adapter, model), one in self._by_model.items():
+            yield _line(f"{adapter} {model}", one)
+        if len(self._by_model) > 1:
+            yield _line("all", sum(self._by_model.values(), Spent()))
+
+
+def _line(who: str, one: Spent) -> str:
+    replies = "1 reply" if one.replies == 1 else f"{one.replies} replies"
+    cached = f" ({one.cached_tokens:,} of them cached)" if one.cached_tokens else ""
+    return f"{who}: {replies}, {one.input_tokens:,} tokens in{cached}, {one.output_tokens:,} out, {one.cost}"

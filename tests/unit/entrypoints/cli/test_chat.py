@@ -1,0 +1,260 @@
+"""`geode chat` from lines that nobody types, in this process and over scripted models."""
+
+from __future__ import annotations
+
+import io
+import json
+from collections.abc import Callable
+from decimal import Decimal
+from pathlib import Path
+
+import pytest
+
+from geode.domain.reply import Stop, Usage
+from geode.domain.script import Step
+from geode.domain.turns import UserTurn
+from geode.entrypoints.cli.main import main
+from geode.entrypoints.cli.spending import Spending
+from geode.ports.events import ModelCalled, ModelReplied
+from geode.testing import ScriptedModel, calls, default_model, fails, refuses, says
+
+Ran = tuple[int, str, str, ScriptedModel]
+
+
+@pytest.fixture
+def chat(project: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> Callable[..., Ran]:
+    def chat(*lines: str, options: tuple[str, ...] = (), script: tuple[Step, ...] = ()) -> Ran:
+        monkeypatch.setattr("sys.stdin", io.StringIO("".join(f"{line}\n" for line in lines)))
+        model = ScriptedModel(*script)
+        with default_model(model):
+            code = main(["chat", *options])
+        out, err = capsys.readouterr()
+        return code, out, err, model
+
+    return chat
+
+
+def users(model: ScriptedModel, request: int) -> list[str]:
+    """What users said in a request, in order."""
+    return [turn.text for turn in model.requests[request].conversation.turns if isinstance(turn, UserTurn)]
+
+
+# ---- prompts -----------------------------------------------------------------------------------
+
+
+def test_each_line_is_a_prompt_of_one_conversation(chat: Callable[..., Ran]) -> None:
+    code, out, err, model = chat("One", "", "Two", script=(says("First."), says("Second.")))
+    assert (code, out, err) == (0, "First.\nSecond.\n", "")
+    assert [users(model, number) for number in (0, 1)] == [["One"], ["One", "Two"]]
+
+
+def test_the_options_are_those_of_a_run(chat: Callable[..., Ran]) -> None:
+    script = (calls(("save", {"text": "it"})), says("Saved."))
+    options = ("--system", "Be brief.", "--tools", "app:everything", "--approve", "save")
+    code, out, err, model = chat("Save it", options=options, script=script)
+    assert (code, out) == (0, "Saved.\n")
+    assert model.requests[0].system == "Be brief."
+    assert "✓ save" in err
+
+
+def test_an_error_does_not_end_the_chat_and_the_last_run_decides_the_code(chat: Callable[..., Ran]) -> None:
+    code, out, err, model = chat("One", "Two", script=(fails(400, message="no"), says("Two it is.")))
+    assert (code, out) == (0, "Two it is.\n")
+    assert "geode chat: Failed (request_error: " in err
+    assert "/model" in err
+    assert users(model, 1) == ["Two"], "what was not answered is not said again"
+    assert chat("One", "Two", "/cost", script=(says("1"), refuses("No.")))[0] == 3
+
+
+def test_a_failure_after_an_answer_keeps_the_conversation(chat: Callable[..., Ran]) -> None:
+    script = (calls(("add", {"a": 1, "b": 2})), fails(400, message="no"), says("Three."))
+    _, out, err, model = chat("Add", "And?", options=("--tools", "app:add"), script=script)
+    assert out == "Three.\n"
+    assert users(model, 2) == ["Add", "And?"]
+    assert "the conversation is kept; go on, or choose another model: /model" in err
+
+
+def test_an_ended_stdin_and_quit_both_end(chat: Callable[..., Ran]) -> None:
+    assert chat()[:3] == (0, "", "")
+    code, out, _, model = chat("/quit", "One")
+    assert (code, out, model.requests) == (0, "", [])
+
+
+def test_no_model_is_said_before_anything_is_read(
+    project: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("sys.stdin", io.StringIO("Hi\n"))
+    assert main(["chat"]) == 2
+    assert "geode chat: no model is named: give --model ID" in capsys.readouterr().err
+
+
+# ---- commands ----------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("line", "said"),
+    [
+        ("/modle x", "there is no command /modle; did you mean /model?"),
+        ("/COST", "there is no command /COST; did you mean /cost?"),
+        ("/etc/passwd says what?", "there is no command /etc/passwd"),
+        ("/", "there is no command /"),
+        ("/cost now", "/cost takes nothing after it"),
+        ("/model", "/model opens the picker on a terminal, and here is none: /model ID"),
+        ("/approve sav", '--approve names "sav", which is no tool of this run; did you mean save?'),
+        ("/resume 3f2a", 'no run "3f2a" waits in this chat'),
+    ],
+)
+def test_a_wrong_command_is_told_and_is_no_prompt(chat: Callable[..., Ran], line: str, said: str) -> None:
+    code, out, err, model = chat(line, options=("--tools", "app:save", "--approve", "none"))
+    assert (code, out, model.requests) == (0, "", [])
+    assert f"geode chat: {said}" in err
+
+
+def test_a_blank_before_a_slash_makes_it_a_prompt(chat: Callable[..., Ran]) -> None:
+    assert users(chat(" /etc is what?", script=(says("A folder."),))[3], 0) == [" /etc is what?"]
+
+
+def test_help_names_every_command(chat: Callable[..., Ran]) -> None:
+    out = chat("/help")[1]
+    assert [line.split()[0] for line in out.splitlines()] == [
+        "/help",
+        "/model",
+        "/tools",
+        "/approve",
+        "/cost",
+        "/resume",
+        "/clear",
+        "/quit",
+    ]
+
+
+def test_tools_say_what_becomes_of_their_calls(chat: Callable[..., Ran]) -> None:
+    script = (calls(("save", {"text": "a"})), says("Denied."), calls(("save", {"text": "b"})), says("Saved."))
+    lines = ("/tools", "Save", "/approve save", "Save", "/approve none", "/approve all")
+    _, out, err, model = chat(*lines, options=("--tools", "app:add,save", "--approve", "none"), script=script)
+    shown = [line.split(maxsplit=2) for line in out.splitlines() if line.startswith(("add", "save"))]
+    assert [(name, fate) for name, _, fate in shown] == [
+        ("add", "runs"),
+        ("save", "denied: /approve save allows it"),
+        ("add", "runs"),
+        ("save", "runs: it is approved"),
+        ("add", "runs"),
+        ("save", "denied: /approve save allows it"),
+        ("add", "runs"),
+        ("save", "runs: all are approved"),
+    ]
+    assert [tier for name, tier, _ in shown[:2]] == ["SAFE", "WRITE"]
+    assert [result.kind for result in model.requests[-1].conversation.results()] == ["denied", "ok"]
+    assert "geode chat: every call of save (WRITE) will be denied." in err
+
+
+def test_without_tools_it_is_said_how_to_give_some(chat: Callable[..., Ran]) -> None:
+    assert chat("/tools")[1] == "no tools: geode chat --tools MODULE:NAME\n"
+
+
+def test_clear_begins_a_new_conversation(chat: Callable[..., Ran]) -> None:
+    _, out, _, model = chat("One", "/clear", "Two", script=(says("1"), says("2")))
+    assert users(model, 1) == ["Two"]
+    assert "a new conversation; 2 turns are left behind\n" in out
+
+
+# ---- what it costs -----------------------------------------------------------------------------
+
+
+def test_tokens_are_counted_by_model_and_an_untold_cost_is_unknown(chat: Callable[..., Ran]) -> None:
+    _, out, _, _ = chat("/cost", "One", "Two", "/cost", script=(says("1"), says("2")))
+    assert out.splitlines()[0] == "no model has replied yet"
+    assert out.splitlines()[-1] == "scripted scripted: 2 replies, 20 tokens in, 10 out, cost unknown"
+
+
+def reply(spending: Spending, model: str, usage: Usage) -> None:
+    numbers = {"run_id": "r", "seq": 0, "round": 1, "attempt": 1}
+    spending.event(ModelCalled(**numbers, adapter="a", model=model, tool_choice="auto", wrap_up=False))  # type: ignore[arg-type]
+    spending.event(
+        ModelReplied(**numbers, text="", calls=(), stop=Stop.END, usage=usage, route="", request_id="")  # type: ignore[arg-type]
+    )
+
+
+def test_what_was_told_is_summed_and_what_was_not_is_said() -> None:
+    spending = Spending()
+    reply(spending, "m", Usage(1000, 20, Decimal("0.01"), cached_input_tokens=600))
+    reply(spending, "m", Usage(1000, 20, Decimal("0.02")))
+    reply(spending, "n", Usage(5, 5))
+    assert list(spending.lines()) == [
+        "a m: 2 replies, 2,000 tokens in (600 of them cached), 40 out, $0.03",
+        "a n: 1 reply, 5 tokens in, 5 out, cost unknown",
+        "all: 3 replies, 2,005 tokens in (600 of them cached), 45 out, $0.03 and more: 1 of 3 replies came without their cost",
+    ]
+    assert spending.conversation_tokens == 10
+
+
+def test_a_cost_of_nothing_is_told_as_nothing() -> None:
+    spending = Spending()
+    reply(spending, "m", Usage(5, 5, Decimal(0)))
+    assert list(spending.lines()) == ["a m: 1 reply, 5 tokens in, 5 out, $0"]
+
+
+# ---- runs that stopped -------------------------------------------------------------------------
+
+
+def test_a_run_that_waits_is_listed_and_gone_on_with(chat: Callable[..., Ran], project: Path) -> None:
+    """It was suspended by `geode run`, in another process as it were."""
+    journal = project / "runs"
+    options = ("--tools", "app:everything", "--approve", "all", "--journal", str(journal))
+    run_id = suspended(journal)
+    _, out, err, model = chat("/resume", f"/resume {run_id[:6]}", "/resume", "And now?", options=options, script=GOES_ON)
+    lines = out.splitlines()
+    assert lines[0].split()[:2] == ["RUN", "BEGAN"]
+    assert lines[1].startswith(run_id[:12])
+    assert "waits for a person: save" in lines[1]
+    assert lines[2:] == ["Saved.", f"no run waits or was cut off (looked in {journal})", "Yes."]
+    assert "✓ save" in err
+    assert users(model, 1) == ["Save it", "And now?"], "the conversation is that of the run"
+
+
+def test_a_resumed_run_takes_the_place_of_what_was_said(chat: Callable[..., Ran], project: Path) -> None:
+    journal = project / "runs"
+    run_id = suspended(journal)
+    options = ("--tools", "app:everything", "--approve", "all")
+    script = (says("Hello."), *GOES_ON)
+    _, out, _, model = chat("Hi", f"/resume {run_id}", "And now?", options=(*options, "--journal", str(journal)), script=script)
+    assert f"the conversation is that of run {run_id[:8]} from here on" in out
+    assert users(model, 2) == ["Save it", "And now?"]
+
+
+def test_a_run_whose_tools_are_not_here_is_refused(chat: Callable[..., Ran], project: Path) -> None:
+    journal = project / "runs"
+    run_id = suspended(journal)
+    _, _, err, model = chat(f"/resume {run_id}", options=("--journal", str(journal)))
+    assert f"run {run_id} waits with calls of save: give --tools MODULE:NAME" in err
+    assert model.requests == []
+
+
+def test_a_run_that_is_over_is_refused(chat: Callable[..., Ran], project: Path) -> None:
+    journal = project / "runs"
+    chat("Hi", options=("--journal", str(journal)), script=(says("Hello."),))
+    (file,) = journal.glob("*.jsonl")
+    _, _, err, _ = chat(f"/resume {file.stem}", options=("--journal", str(journal)))
+    assert f"run {file.stem} is over" in err
+
+
+GOES_ON = (says("Saved."), says("Yes."))
+
+
+def suspended(journal: Path) -> str:
+    """A run of the journal that waits for a person."""
+    import asyncio
+
+    import geode
+    from geode.entrypoints.cli.tools import load_tools
+
+    async def later(_: geode.ToolUseBlock) -> geode.Later:
+        return geode.Later()
+
+    model = ScriptedModel(calls(("save", {"text": "it"})))
+    outcome = asyncio.run(
+        geode.run("Save it", model=model, tools=list(load_tools(["app:everything"])), approve=later, journal=str(journal))
+    )
+    assert isinstance(outcome, geode.Suspended)
+    assert json.loads(outcome.snapshot)
+    return outcome.run_id
