@@ -8,22 +8,29 @@ import stat
 import tomllib
 from collections.abc import Mapping, MutableMapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeAlias
 
 from geode.adapters.private_files import Lock, private_folder, replace_private
 from geode.adapters.toml_files import TomlFile, read_toml
 from geode.domain.errors import Misuse
 
+Keys: TypeAlias = tuple[str, ...]
+
 
 def edit_toml(path: Path, keys: Sequence[str], value: str | None, *, shared: bool = False) -> bool:
-    """Have the file say `value` at `keys`, or nothing, and whether that changed it.
+    """`edit_toml_at_once` for one place."""
+    return edit_toml_at_once(path, {tuple(keys): value}, shared=shared)
+
+
+def edit_toml_at_once(path: Path, changes: Mapping[Keys, str | None], *, shared: bool = False) -> bool:
+    """Have the file say each value at its keys, or nothing for None, and whether that changed it: all of it, or none.
 
     Comments, order and formatting stay. The file is replaced at once, a link stays a link, and what is read and written
     by several processes is not lost. A broken file is Misuse, and untouched. A new file is the user's alone unless
     `shared`; an existing one keeps its permissions.
     """
     real = Path(os.path.realpath(path))
-    if value is None and not real.exists():
+    if not real.exists() and all(value is None for value in changes.values()):
         return False
     if shared:
         real.parent.mkdir(parents=True, exist_ok=True)
@@ -32,9 +39,10 @@ def edit_toml(path: Path, keys: Sequence[str], value: str | None, *, shared: boo
     lock = Lock(real.with_name(f".{real.name}.lock"), wait=True)
     try:
         file = read_toml(path)
-        if _at(file.values, keys) == value:
+        left = {keys: value for keys, value in changes.items() if _at(file.values, keys) != value}
+        if not left:
             return False
-        text = _edited(file, keys, value)
+        text = _edited(file, left)
         mode = stat.S_IMODE(real.stat().st_mode) if file.exists else 0o644 if shared else 0o600
         replace_private(real, text.encode(), mode=mode)
     finally:
@@ -42,15 +50,16 @@ def edit_toml(path: Path, keys: Sequence[str], value: str | None, *, shared: boo
     return True
 
 
-def _edited(file: TomlFile, keys: Sequence[str], value: str | None) -> str:
+def _edited(file: TomlFile, changes: Mapping[Keys, str | None]) -> str:
     try:
         import tomlkit
     except ModuleNotFoundError as error:
         raise Misuse("missing-extra", 'changing a file needs the package tomlkit: pip install "geode[cli]"') from error
     document = tomlkit.parse(file.text)
     wanted = copy.deepcopy(dict(file.values))
-    for root in (document, wanted):
-        _put(root, keys, value)
+    for keys, value in changes.items():
+        for root in (document, wanted):
+            _put(root, keys, value)
     text = tomlkit.dumps(document)
     if file.text.count("\n") == file.text.count("\r\n") > 0:
         text = text.replace("\r\n", "\n").replace("\n", "\r\n")

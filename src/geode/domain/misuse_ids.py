@@ -54,7 +54,6 @@ MISUSE_IDS: Final[Mapping[str, str]] = {
     "no-key": "The provider's key is in none of the places that the message names.",
     "no-model": "Nothing names a model: neither `model=` nor any place of the configuration; the message lists them.",
     "no-targets": "`call_with_failover` takes the models that it may ask, the first of them first.",
-    "no-terminal": "`geode run --approve ask` needs a terminal; the message names the option for where there is none.",
     "no-terminal": "Asking and picking need a terminal; the message says what to write where there is none.",
     "not-a-list": "`tools=` takes a list.",
     "not-a-tool": "What was given as a tool is no function, no method, no object that can be called and no `Tool`.",

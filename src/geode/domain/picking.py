@@ -24,7 +24,7 @@ _NAME_OF: Final[Mapping[Role, ChosenName]] = {
     "reflection": "reflection_model",
     "summary": "summary_model",
 }
-_NAMES: Final[tuple[ChosenName, ...]] = ("model", "effort", "reflection_model", "summary_model")
+CHOSEN_NAMES: Final[tuple[ChosenName, ...]] = ("model", "effort", "reflection_model", "summary_model")
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,7 +74,7 @@ class Chosen:
 
     def changes_from(self, before: Chosen) -> dict[ChosenName, str | None]:
         """What is other than it was, by name; None for what is to be unset."""
-        return {name: self.named(name) for name in _NAMES if self.named(name) != before.named(name)}
+        return {name: self.named(name) for name in CHOSEN_NAMES if self.named(name) != before.named(name)}
 
 
 @dataclass(frozen=True, slots=True)

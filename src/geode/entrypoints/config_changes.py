@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
 
-from geode.adapters.toml_edits import edit_toml
+from geode.adapters.toml_edits import edit_toml, edit_toml_at_once
 from geode.domain.configuration import KEYS, Key, Layer, value_problem
 from geode.domain.effort import effort_problem, inherited
 from geode.domain.errors import Misuse
@@ -24,11 +25,30 @@ def change(key: Key, value: str | None, *, project: bool) -> tuple[Layer, Path, 
     config = configuration()
     if wanted is not None:
         refuse_value(key, wanted, config)
+    layer, path = _file_of(project=project)
+    return layer, path, edit_toml(path, key.path, wanted, shared=layer == "project config.toml")
+
+
+def change_all(changes: Mapping[Key, str | None], *, project: bool) -> tuple[Layer, Path]:
+    """Write several values at once, that were found to fit together: the layer and its file.
+
+    Misuse where anything that is configured is broken; then nothing is written.
+    """
+    configuration()
+    for key, value in changes.items():
+        if value is not None and (problem := value_problem(key.name, value)):
+            raise Misuse("config-value", problem)
+    layer, path = _file_of(project=project)
+    edit_toml_at_once(path, {key.path: value for key, value in changes.items()}, shared=layer == "project config.toml")
+    return layer, path
+
+
+def _file_of(*, project: bool) -> tuple[Layer, Path]:
     paths = config_paths()
     layer: Layer = "project config.toml" if project and "project config.toml" in paths else "global config.toml"
     if str(paths[layer]).startswith("~"):
         raise Misuse("config-file", f"it is not known where your home folder is: set {HOME} to a folder")
-    return layer, paths[layer], edit_toml(paths[layer], key.path, wanted, shared=layer == "project config.toml")
+    return layer, paths[layer]
 
 
 def refuse_value(key: Key, value: str, config: Configuration) -> None:

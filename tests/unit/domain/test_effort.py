@@ -20,7 +20,7 @@ GLM = ("low", "high", "max")
         (None, "whatever", ""),
         (THREE, "max", 'm takes no effort "max"; it takes low, medium, high'),
         (THREE, "High", 'm takes no effort "High"; it takes low, medium, high'),
-        ((), "low", 'm takes no effort, so it cannot be given "low"'),
+        ((), "low", "m takes no effort; leave it out"),
     ],
 )
 def test_an_explicit_effort_is_taken_or_refused(efforts: Efforts, effort: str | None, problem: str) -> None:
@@ -29,9 +29,9 @@ def test_an_explicit_effort_is_taken_or_refused(efforts: Efforts, effort: str | 
 
 @pytest.mark.parametrize(
     ("efforts", "effort", "sent"),
-    [(THREE, "low", "low"), (THREE, "max", "max"), ((), "low", None), (None, "low", "low"), (THREE, None, None)],
+    [(THREE, "low", "low"), (THREE, "max", "max"), ((), "low", None), (None, "low", None), (THREE, None, None)],
 )
-def test_an_inherited_effort_is_left_out_only_where_there_is_no_control(
+def test_an_inherited_effort_is_left_out_where_no_control_is_known(
     efforts: Efforts, effort: str | None, sent: str | None
 ) -> None:
     assert inherited(efforts, effort) == sent

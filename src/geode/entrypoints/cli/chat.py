@@ -16,7 +16,7 @@ from geode.application.agentic_loop import AgenticLoop
 from geode.domain.conversation import Conversation
 from geode.domain.errors import GeodeError, Misuse
 from geode.domain.loop.outcome import Failed, Outcome, Suspended
-from geode.domain.routing import Provider
+from geode.domain.targets import Target
 from geode.domain.turns import UserTurn
 from geode.entrypoints.cli.arguments import DEFAULT_JOURNAL
 from geode.entrypoints.cli.chat_approval import ChatApproval
@@ -30,7 +30,8 @@ from geode.entrypoints.cli.shown import AsItComes
 from geode.entrypoints.cli.spending import Spending
 from geode.entrypoints.cli.tools import load_tools
 from geode.entrypoints.cli.wrong_use import on_the_command_line
-from geode.entrypoints.config import configuration, user_folder
+from geode.entrypoints.config import configuration
+from geode.entrypoints.places import user_folder
 from geode.entrypoints.runtime import Session, session
 from geode.entrypoints.settings import Settings
 from geode.ports.events import Event, Finished
@@ -58,11 +59,11 @@ def chat_command(arguments: Namespace) -> int:
 
 @dataclass(frozen=True, slots=True)
 class Answering:
-    """The model that answers: its id as it was given, and what a session takes. `effort` is what it is sent."""
+    """The model that answers: its id as it was given, and what a session takes. `effort` None: what is configured."""
 
     name: str | None
     model: str | None
-    providers: tuple[Provider, ...] = ()
+    providers: tuple[Target, ...] = ()
     effort: str | None = None
 
     @property
@@ -84,8 +85,8 @@ class Chat:
         self.spending = Spending()
         self.conversation = Conversation()
         self.answering = self.answering_by(arguments.model)
-        # The word that was chosen; a model without effort control is not sent it.
-        self.effort: str | None = None
+        # The word that was chosen, here or by configuration; a model without effort control is not sent it.
+        self.effort = configuration().value("effort")
         self._journal = journal_of(arguments)
         self.suspended: dict[str, Suspended] = {}
         self.code, self.over = 0, False

@@ -10,12 +10,12 @@ from typing import TYPE_CHECKING, Final
 from geode.adapters.journal_file import FileJournal
 from geode.domain.codec import dumps
 from geode.domain.conversation import Conversation
-from geode.domain.effort import choice_problem, inherited
+from geode.domain.effort import choice_problem, effort_problem, inherited
 from geode.domain.errors import Misuse
 from geode.domain.loop.actions import Finish
 from geode.domain.loop.recording import replay
 from geode.domain.naming import closest
-from geode.domain.picking import Applied, opened, window_problem
+from geode.domain.picking import Applied, ModelChoice, opened, window_problem
 from geode.entrypoints.cli.model_settings import choice_of, choices, save, stored
 from geode.entrypoints.cli.runs import check_tools, which_run
 from geode.entrypoints.cli.runs_shown import RunLine, line_of, table_of
@@ -85,14 +85,17 @@ async def _model(chat: Chat, words: str) -> None:
         await _picked(chat)
         return
     model, _, word = words.partition(" ")
-    effort = {"": chat.effort, "-": None}.get(word.strip(), word.strip())
+    explicit = word.strip() or None
+    effort = explicit or chat.effort
     choice = choice_of(model, chat.answering_by(model).providers)
-    problem = window_problem(choice, chat.spending.conversation_tokens) or choice_problem(
-        model, choice.efforts, effort, chat.effort
+    problem = window_problem(choice, chat.spending.conversation_tokens) or (
+        effort_problem(model, choice.efforts, explicit)
+        if explicit
+        else choice_problem(model, choice.efforts, effort, chat.effort)
     )
     if problem:
-        raise Misuse("model-choice", f"{problem}. Or: /model {model} EFFORT, /model {model} -")
-    await _switched(chat, model, effort)
+        raise Misuse("model-choice", f"{problem}. Or: /model {model} EFFORT")
+    await _switched(chat, choice, effort, sent=explicit or inherited(choice.efforts, effort))
     chat.say("this holds for this chat; geode model sets it for all")
 
 
@@ -107,20 +110,19 @@ async def _picked(chat: Chat) -> None:
     if not isinstance(found, Applied) or not found.changes:
         chat.say("nothing changed")
         return
-    chosen = found.chosen
-    if chosen.model is not None and {"model", "effort"} & set(found.changes):
-        await _switched(chat, chosen.model, chosen.effort)
     for line in save(found.changes):
         chat.say(line)
+    model, effort = found.chosen.model, found.chosen.effort
+    if model is not None and {"model", "effort"} & set(found.changes):
+        choice = choice_of(model, chat.answering_by(model).providers)
+        await _switched(chat, choice, effort, sent=inherited(choice.efforts, effort))
 
 
-async def _switched(chat: Chat, model: str, effort: str | None) -> None:
-    before = chat.answering
-    answering = chat.answering_by(model)
-    choice = choice_of(model, answering.providers)
+async def _switched(chat: Chat, choice: ModelChoice, effort: str | None, *, sent: str | None) -> None:
     if choice.unusable:
-        raise Misuse("model-choice", f"{model} cannot be used: {choice.unusable}")
-    await chat.answer_by(replace(answering, effort=inherited(choice.efforts, effort)))
+        raise Misuse("model-choice", f"{choice.id} cannot be used: {choice.unusable}")
+    before = chat.answering
+    await chat.answer_by(replace(chat.answering_by(choice.id), effort=sent))
     chat.effort = effort
     with_it = f"the conversation of {len(chat.conversation.turns)} turns goes on with it" if chat.conversation.turns else ""
     said = f"from the next prompt on {chat.answering.shown} answers, not {before.shown}"
@@ -184,7 +186,7 @@ def _kept(folder: Path) -> Iterator[RunLine]:
 
 COMMANDS: Final[Mapping[str, Command]] = {
     "help": Command("", "say what the commands do", _help),
-    "model": Command("[ID [EFFORT]]", "choose who answers from the next prompt on; EFFORT - leaves the effort out", _model),
+    "model": Command("[ID [EFFORT]]", "choose who answers from the next prompt on; without ID, the picker", _model),
     "tools": Command("", "the tools, and what becomes of their calls", _tools),
     "approve": Command(
         "[WHICH]", "which tools may run, in the words of --approve: names with commas, all, none, ask", _approve

@@ -2,52 +2,69 @@
 
 from __future__ import annotations
 
-import os
-from collections.abc import Iterator, Mapping, Sequence
-from pathlib import Path
+import re
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Final
 
-from geode.adapters.private_files import private_folder, replace_private
-from geode.domain.configuration import Explained, Layer
+from geode.domain.configuration import Explained, Layer, key_named
 from geode.domain.errors import Misuse
-from geode.domain.models import CLAUDE, GPT, row_of
-from geode.domain.picking import Chosen, ChosenName, ModelChoice
-from geode.domain.routing import Provider, Route, resolve
-from geode.domain.windows import window_of
-from geode.entrypoints.cli.extras import needs
-from geode.entrypoints.config import configuration, project_folder, read_config, user_folder
+from geode.domain.models import row_of, rows_for
+from geode.domain.picking import CHOSEN_NAMES, Chosen, ChosenName, ModelChoice
+from geode.domain.routing import Route
+from geode.domain.targets import Target
+from geode.entrypoints.config import Configuration, configuration
+from geode.entrypoints.config_changes import change_all
 from geode.entrypoints.providers import find_connection
+from geode.entrypoints.registry import Registry, bootstrap_builtins
 
-_NAMES: Final[tuple[ChosenName, ...]] = ("model", "effort", "reflection_model", "summary_model")
 # What a command line and variables say holds for a process, and is nothing that is stored.
 _STORES: Final[tuple[Layer, ...]] = ("project config.toml", "global config.toml", "routing.toml")
+# Rows are for beginnings of ids: one that ends so is a family, and no model.
+_FAMILY: Final = re.compile(r"-$|-\d{4}$")
 
 
 # ---- what can be chosen ------------------------------------------------------------------------
 
 
-def choices(providers: Sequence[Provider] = ()) -> tuple[ModelChoice, ...]:
-    """Every model that something is known of."""
-    return tuple(choice_of(row.prefix, providers) for row in (*CLAUDE, *GPT))
+def choices(own: tuple[Target, ...] = ()) -> tuple[ModelChoice, ...]:
+    """Every model that something is known of and that somebody serves; those that can be used now come first."""
+    registry, config = bootstrap_builtins(), configuration()
+    found = [_choice(model, registry, config, own) for model in _ids(registry)]
+    served = [choice for choice in found if choice.adapter]
+    return tuple(sorted(served, key=lambda choice: bool(choice.unusable)))
 
 
-def choice_of(model: str, providers: Sequence[Provider] = ()) -> ModelChoice:
+def choice_of(model: str, own: tuple[Target, ...] = ()) -> ModelChoice:
     """What is known of a model, and why it cannot be used, if it cannot."""
-    found = resolve(model, providers)
-    problem = found.swap().value_or(None)
-    if problem is not None:
-        return ModelChoice(model, unusable=problem)
-    route = found.unwrap()
-    row = row_of(route.model, (*CLAUDE, *GPT))
-    return ModelChoice(model, route.provider.name, row.efforts, window=window_of(route.model), unusable=_why_unusable(route))
+    return _choice(model, bootstrap_builtins(), configuration(), own)
 
 
-def _why_unusable(route: Route) -> str:
+def _ids(registry: Registry) -> Iterable[str]:
+    table = registry.table
+    rows = (row.prefix for row in table.models if not _FAMILY.search(row.prefix))
+    return dict.fromkeys((*table.defaults.values(), *rows, *table.prices))
+
+
+def _choice(model: str, registry: Registry, config: Configuration, own: tuple[Target, ...]) -> ModelChoice:
     try:
-        find_connection(route)
+        route = registry.route(model, own, config.sources)
     except Misuse as error:
-        return str(error).removesuffix(f" [{error.id}]")
+        return ModelChoice(model, unusable=_said(error))
+    row = row_of(route.model, rows_for(route.target, registry.table.models))
+    why_not = _why_unusable(route, registry, config)
+    return ModelChoice(model, route.target.name, row.efforts, row.default_effort, row.window, unusable=why_not)
+
+
+def _why_unusable(route: Route, registry: Registry, config: Configuration) -> str:
+    try:
+        find_connection(route, registry, config.environment)
+    except Misuse as error:
+        return _said(error)
     return ""
+
+
+def _said(error: Misuse) -> str:
+    return str(error).removesuffix(f" [{error.id}]")
 
 
 # ---- what is stored ----------------------------------------------------------------------------
@@ -56,7 +73,7 @@ def _why_unusable(route: Route) -> str:
 def stored() -> Chosen:
     """What the files say together, the stronger one first."""
     read = configuration()
-    return Chosen(**{name: _in_files(read.explained(name)) for name in _NAMES})
+    return Chosen(**{name: _in_files(read.explained(name)) for name in CHOSEN_NAMES})
 
 
 def _in_files(explained: Explained) -> str | None:
@@ -68,29 +85,10 @@ def save(changes: Mapping[ChosenName, str | None], *, project: bool = False) -> 
 
     Misuse where the file is broken, and then it stays as it is.
     """
-    path = (project_folder() if project else user_folder()) / "config.toml"
-    _write(path, changes)
-    layer: Layer = "project config.toml" if project else "global config.toml"
+    layer, path = change_all({key_named(name): value for name, value in changes.items()}, project=project)
     read = configuration()
     for name, value in changes.items():
-        yield f"{name} is {value} in {path}" if value is not None else f"{name} is not set in {path} any more"
+        yield f"{name} is {value} in {path}" if value is not None else f"{name} is set no more in {path}"
         winner = read.explained(name).winner
-        if winner is not None and (winner.layer != layer or winner.value != value):
-            yield f"warning: {winner.place} says {winner.value}, which is stronger"
-
-
-def _write(path: Path, changes: Mapping[ChosenName, str | None]) -> None:
-    needs("tomlkit", "storing a setting", "cli")
-    import tomlkit
-
-    read_config(path)
-    there = Path(os.path.realpath(path))
-    text = there.read_text("utf-8") if there.exists() else ""
-    document = tomlkit.parse(text)
-    for name, value in changes.items():
-        if value is None:
-            document.pop(name, None)
-        else:
-            document[name] = value
-    private_folder(there.parent)
-    replace_private(there, tomlkit.dumps(document).encode())
+        if winner is not None and winner.layer != layer:
+            yield f"warning: this has no effect here: {winner.place} says {winner.value}, and wins"

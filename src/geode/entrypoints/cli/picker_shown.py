@@ -13,6 +13,7 @@ from geode.entrypoints.cli.words import short
 HELP: Final = "↑↓ model  ←→ effort  Tab role  Space stage  Enter apply all  Esc change nothing"
 LEAVES_OUT: Final = "Backspace leaves the effort out"
 _NO_CONTROL: Final = "this model has no effort control: none is sent to it, and the stored one is kept"
+_NOT_KNOWN: Final = "no effort control is known of this model: none is sent to it, and the stored one is kept"
 _AS_PRIMARY: Final = "the primary model"
 
 
@@ -48,16 +49,14 @@ def effort_line(picker: Picker) -> StyleAndTextTuples:
     A model without effort control shows no control, and says so where an effort is stored.
     """
     here, effort = picker.here, picker.effort
-    if here is not None and here.efforts == ():
-        return [] if effort is None else [("ansigray", _NO_CONTROL)]
+    if here is not None and not here.efforts:
+        return [] if effort is None else [("ansigray", _NOT_KNOWN if here.efforts is None else _NO_CONTROL)]
     if picker.role != "primary":
         return [] if effort is None else [("", f"effort {effort}, as the primary model")]
     words = picker.efforts_shown
     if words:
         shown: StyleAndTextTuples = [("bold", f"[{word}]") if word == effort else ("", f" {word} ") for word in words]
         return [("", "effort "), *shown, ("", "" if effort else " (the model's own default)")]
-    if here is not None and here.efforts is None and effort is not None:
-        return [("", f"effort {effort}; it is not known which ones this model takes")]
     return []
 
 

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from geode.entrypoints.cli.main import main
+from geode.entrypoints.cli.model_settings import choices
 from tests.unit.entrypoints.cli.screens import CTRL_C, DOWN, ENTER, ESCAPE, RIGHT, TAB, UP, on_a_screen
 
 Ran = tuple[int, str, str]
@@ -75,7 +76,7 @@ def test_a_new_setting_comes_before_the_tables(model: Callable[..., Ran], home: 
 
 
 def test_the_effort_can_be_left_out(model: Callable[..., Ran], home: Path) -> None:
-    assert model("claude-opus-4-8", "--no-effort") == (0, f"effort is not set in {home}/config.toml any more\n", "")
+    assert model("claude-opus-4-8", "--no-effort") == (0, f"effort is set no more in {home}/config.toml\n", "")
     assert "effort" not in config(home)
 
 
@@ -90,7 +91,7 @@ def test_the_project_has_a_file_of_its_own(model: Callable[..., Ran], home: Path
     [
         (["gpt-5-pro"], 'gpt-5-pro takes no effort "high"; it takes'),
         (["claude-opus-4-6", "--effort", "xhigh"], 'claude-opus-4-6 takes no effort "xhigh"; it takes low, medium, high, max'),
-        (["claude-sonnet-4-5", "--effort", "low"], 'claude-sonnet-4-5 takes no effort, so it cannot be given "low"'),
+        (["claude-sonnet-4-5", "--effort", "low"], "claude-sonnet-4-5 takes no effort; leave it out"),
         (["claude-sonnet-4-5", "--effort", "high"], "claude-sonnet-4-5 takes no effort"),
         (["glm-5", "--role", "reflection"], "glm-5 cannot be used: glm-payg has no key: set ZAI_API_KEY"),
         (["nonesuch"], 'nonesuch cannot be used: no provider serves the model "nonesuch"'),
@@ -135,7 +136,7 @@ def test_what_hides_the_new_value_is_told(
     monkeypatch.setenv("GEODE_MODEL", "claude-opus-4-7")
     code, out, _ = model("gpt-5.2")
     assert code == 0
-    assert "GEODE_MODEL in the process environment says claude-opus-4-7, which is stronger" in out
+    assert "GEODE_MODEL in the process environment says claude-opus-4-7, and wins" in out
 
 
 def test_a_broken_file_is_told_with_its_line_and_stays(model: Callable[..., Ran], home: Path) -> None:
@@ -197,9 +198,10 @@ def test_leaving_changes_nothing(home: Path, project: Path, leave: str) -> None:
 def test_a_small_terminal_scrolls_to_the_cursor(home: Path, project: Path, columns: int, lines: int) -> None:
     with on_a_screen("model", cwd=project, columns=columns, lines=lines, env=variables(home)) as (screen, process):
         screen.sees(">· claude-")
-        screen.types(UP * 12)
-        screen.sees(">  claude-3-7")
+        ids = [choice.id for choice in choices()]
+        screen.types(UP * ids.index("claude-opus-4-8"))
+        screen.sees(f">  {ids[0][:9]}")
         screen.types(UP)
-        screen.sees(">  gpt-5")
+        screen.sees(f">  {ids[-1][:9]}")
         screen.types("q")
         assert screen.ended(process) == 0

@@ -92,7 +92,7 @@ def test_only_supported_words_are_shown_and_none_where_there_is_no_control() -> 
 def test_the_reason_is_shown_as_long_as_enter_is_blocked() -> None:
     assert text(shown.reason_line(after())) == ""
     assert text(shown.reason_line(after("right", "down"))) == (
-        'blocked: claude-sonnet-4-5 takes no effort, so it cannot be given "xhigh". Backspace leaves the effort out'
+        "blocked: claude-sonnet-4-5 takes no effort; leave it out. Backspace leaves the effort out"
     )
     assert text(shown.reason_line(after("up"))) == ("blocked: glm-5.3 cannot be used: glm-payg has no key: set ZAI_API_KEY")
 
