@@ -120,6 +120,14 @@ class AgenticLoop:
         if self._active is not None:
             self._active.stop()
 
+    def take_results_of(self, other: AgenticLoop) -> None:
+        """The conversation of `other` goes on here, with another model: its long results are read here from now on.
+
+        Both keep them in the same store, and no run of `other` is active.
+        """
+        if self._shelf is not None and other._shelf is not None:
+            self._shelf.take_all(other._shelf)
+
     def close(self) -> None:
         """What it ran with is being closed: it runs nothing more."""
         self._closed = True

@@ -106,6 +106,12 @@ class Shelf:
         self._refs.update(ref_ids)
         self._held.pop(run_id, None)
 
+    def take_all(self, other: Shelf) -> None:
+        """The conversation of another session goes on in this one, over the same store: what it kept is kept here."""
+        self._refs |= other._refs
+        self._held |= other._held
+        other._refs, other._held = set(), {}
+
     async def close(self) -> None:
         """The session is over: nothing of it is kept but what suspended runs name. What fails is logged."""
         gone = self._refs.difference(*self._held.values())

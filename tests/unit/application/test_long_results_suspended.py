@@ -236,3 +236,15 @@ async def test_where_runs_are_kept_in_a_folder_their_results_are_too(journal: Ca
         found = results(answered(await loop.resume_run(parked.run_id)))
     assert found[-1].text.endswith(":\n" + LINES[:6])
     assert list_of(tmp_path / "runs" / "results") == []
+
+
+async def test_a_conversation_that_goes_on_with_another_model_takes_its_results_along() -> None:
+    store = MemoryResults()
+    async with session(recalls(limit=6), says("done"), results=store) as second:
+        async with session(calls(("log", {})), says("read it"), results=store) as first:
+            before = answered(await first.run("go"))
+            second.take_results_of(first)
+        assert len(store.ref_ids) == 1, "the session that had it is over"
+        after = answered(await second.run("and?", conversation=before.conversation))
+        assert results(after)[-1].text.endswith(":\n" + LINES[:6])
+    assert store.ref_ids == frozenset()

@@ -6,40 +6,18 @@ import asyncio
 import contextlib
 import sys
 from argparse import Namespace
-from collections.abc import AsyncGenerator
-from contextlib import AsyncExitStack, ExitStack, aclosing
-from dataclasses import dataclass
-from pathlib import Path
-from typing import TYPE_CHECKING, Final, TextIO
+from typing import TYPE_CHECKING, TextIO
 
-from geode.application.agentic_loop import AgenticLoop
-from geode.domain.conversation import Conversation
 from geode.domain.errors import GeodeError, Misuse
-from geode.domain.loop.outcome import Failed, Outcome, Suspended
-from geode.domain.targets import Target
-from geode.domain.turns import UserTurn
-from geode.entrypoints.cli.arguments import DEFAULT_JOURNAL
-from geode.entrypoints.cli.chat_approval import ChatApproval
+from geode.entrypoints.cli.chat_commands import perform
 from geode.entrypoints.cli.chat_lines import Lines, PipedLines, TypedLines
-from geode.entrypoints.cli.exit_codes import INTERRUPTED, WRONG_USE, exit_code
+from geode.entrypoints.cli.chat_session import Chat
 from geode.entrypoints.cli.extras import needs
-from geode.entrypoints.cli.interrupts import unless_cut_off
-from geode.entrypoints.cli.route import load_sdk, route
-from geode.entrypoints.cli.run import Told, journal_of, policy_of, tell_way_on
-from geode.entrypoints.cli.shown import AsItComes
-from geode.entrypoints.cli.spending import Spending
-from geode.entrypoints.cli.tools import load_tools
 from geode.entrypoints.cli.wrong_use import on_the_command_line
-from geode.entrypoints.config import configuration
 from geode.entrypoints.places import user_folder
-from geode.entrypoints.runtime import Session, session
-from geode.entrypoints.settings import Settings
-from geode.ports.events import Event, Finished
 
 if TYPE_CHECKING:
     from prompt_toolkit.output import Output
-
-_STOPPING: Final = "stopping; Ctrl-C again cuts off what still runs"
 
 
 def chat_command(arguments: Namespace) -> int:
@@ -51,217 +29,33 @@ def chat_command(arguments: Namespace) -> int:
     attended = sys.stdin.isatty() and out.isatty()
     if attended:
         needs("prompt_toolkit", "geode chat", "cli")
-    with contextlib.redirect_stdout(sys.stderr), ExitStack() as until_the_end:
+    with contextlib.redirect_stdout(sys.stderr), contextlib.ExitStack() as until_the_end:
         chat = Chat(arguments, out, attended=attended, until_the_end=until_the_end)
         lines: Lines = TypedLines(user_folder() / "history", output=_output(out)) if attended else PipedLines(sys.stdin)
-        return asyncio.run(chat.talk(lines))
+        return asyncio.run(talk(chat, lines))
 
 
-@dataclass(frozen=True, slots=True)
-class Answering:
-    """The model that answers: its id as it was given, and what a session takes. `effort` None: what is configured."""
-
-    name: str | None
-    model: str | None
-    providers: tuple[Target, ...] = ()
-    effort: str | None = None
-
-    @property
-    def shown(self) -> str:
-        """The model and its effort, in words."""
-        effort = f" at effort {self.effort}" if self.effort else ""
-        return f"{self.name or 'the model that is configured'}{effort}"
+async def talk(chat: Chat, lines: Lines) -> int:
+    """Take one line after the other; the exit code of the last run."""
+    if chat.attended:
+        chat.say(f"geode chat with {chat.answering.shown}; /help says more")
+    async with chat:
+        while not chat.over and (line := await lines.next()) is not None:
+            await take(chat, line)
+    return chat.code
 
 
-class Chat:
-    """One conversation, the model that goes on with it, and whoever approves."""
-
-    def __init__(self, arguments: Namespace, out: TextIO, *, attended: bool, until_the_end: ExitStack) -> None:
-        self.arguments, self.out, self.attended = arguments, out, attended
-        self.tools = load_tools(arguments.tools)
-        self.approval = ChatApproval(
-            arguments.approve, self.tools, attended=attended and sys.stderr.isatty(), until_the_end=until_the_end
-        )
-        self.spending = Spending()
-        self.conversation = Conversation()
-        self.answering = self.answering_by(arguments.model)
-        # The word that was chosen, here or by configuration; a model without effort control is not sent it.
-        self.effort = configuration().value("effort")
-        self._journal = journal_of(arguments)
-        self.suspended: dict[str, Suspended] = {}
-        self.code, self.over = 0, False
-        self._shown = AsItComes(out, "geode chat")
-        self._told = Told(self._shown)
-        self._next: Session | None = self.session_for(self.answering)
-        self._loop: AgenticLoop | None = None
-
-    async def talk(self, lines: Lines) -> int:
-        """Take one line after the other; the exit code of the last run."""
-        if self.attended:
-            self.say(f"geode chat with {self.answering.shown}; /help says more")
-        async with AsyncExitStack() as self._open:
-            while not self.over and (line := await lines.next()) is not None:
-                await self.take(line)
-        if not self._journal:
-            for outcome in self.suspended.values():
-                tell_way_on(outcome, None, self.arguments)
-        return self.code
-
-    async def take(self, line: str) -> None:
-        """Perform a command, or run a prompt. What is wrong with either is told, and the chat goes on."""
-        from geode.entrypoints.cli.chat_commands import perform
-
-        try:
-            if line.startswith("/"):
-                await perform(self, line)
-            elif line.strip():
-                await self.prompt(line)
-        except Misuse as error:
-            self.trouble(on_the_command_line(error))
-        except GeodeError as error:
-            self.trouble(str(error))
-
-    def say(self, text: str) -> None:
-        """A command's answer."""
-        self._shown.pause()
-        print(text, file=self.out, flush=True)
-
-    def trouble(self, text: str) -> None:
-        """What did not go as it was wanted."""
-        self._shown.pause()
-        print(f"geode chat: {text}", file=sys.stderr, flush=True)
-
-    # ---- runs ----------------------------------------------------------------------------------
-
-    async def prompt(self, text: str) -> None:
-        """Run a prompt after the conversation."""
-        self.code = WRONG_USE
-        loop = await self.loop()
-        await self._run(loop, loop.stream(text, conversation=self.conversation))
-
-    async def resumed(self, run_id: str, snapshot: str, journal: Path | None) -> None:
-        """Go on with a run that stopped; the conversation is that of the run from then on.
-
-        `journal` is where it is kept, if this chat does not keep its own runs there.
-        """
-        self.code = WRONG_USE
-        if journal is not None:
-            async with self.session_for(self.answering, journal) as loop:
-                await self._run(loop, loop.stream_resume(snapshot, {}))
-            return
-        loop = await self.loop()
-        waiting = self.suspended.pop(run_id, None)
-        try:
-            await self._run(loop, loop.stream_resume(snapshot, {}))
-        except GeodeError:  # refused: it waits as before
-            if waiting is not None:
-                self.suspended[run_id] = waiting
-            raise
-
-    async def _run(self, loop: AgenticLoop, events: AsyncGenerator[Event]) -> None:
-        self._told.loop = loop
-
-        def stop() -> None:
-            self._shown.pause(unended=self.attended)  # the terminal wrote ^C
-            print(_STOPPING, file=sys.stderr, flush=True)
-            loop.stop()
-
-        before = self.conversation
-        outcome = await unless_cut_off(self._watched(events), stop)
-        if self._told.nobody_reads is not None:
-            raise self._told.nobody_reads
-        if outcome is None:
-            self.code, self.conversation = INTERRUPTED, loop.conversation
-            self._shown.pause(unended=self.attended)
-            self.trouble("cut off; what had finished is in the conversation")
-            return
-        self.code, self.conversation = exit_code(outcome), outcome.conversation
-        self._shown.end(outcome)
-        self._tell_way_on(outcome, before)
-
-    async def _watched(self, events: AsyncGenerator[Event]) -> Outcome:
-        outcome: Outcome | None = None
-        async with aclosing(events):
-            async for event in events:
-                self.spending.event(event)
-                self._told(event)
-                if isinstance(event, Finished):
-                    outcome = event.outcome
-        if outcome is None:
-            raise AssertionError("a stream ended without its last event")
-        return outcome
-
-    def _tell_way_on(self, outcome: Outcome, before: Conversation) -> None:
-        match outcome:
-            case Failed():
-                if _unanswered(outcome.conversation, before):
-                    self.conversation = before
-                    self.trouble(
-                        "the prompt was not answered and is left out of the conversation; send it again, "
-                        "or choose another model: /model"
-                    )
-                else:
-                    self.trouble("the conversation is kept; go on, or choose another model: /model")
-            case Suspended(run_id=run_id):
-                self.suspended[run_id] = outcome
-                self.trouble(f"/resume {run_id[:8]} asks again and goes on with it")
-            case _:
-                pass
-
-    # ---- the model -----------------------------------------------------------------------------
-
-    def answering_by(self, name: str | None) -> Answering:
-        """The model of that id, as the options of this chat reach it. Misuse for one that nobody serves."""
-        model, providers = route(Namespace(**{**vars(self.arguments), "model": name}))
-        return Answering(name or configuration().value("model"), model, providers)
-
-    def session_for(self, answering: Answering, journal: Path | None = None) -> Session:
-        """A session with that model. Misuse for whatever cannot work; nothing is opened."""
-        settings = Settings(
-            tools=self.tools,
-            providers=answering.providers,
-            system=self.arguments.system,
-            approve=self.approval,
-            policy=policy_of(self.arguments),
-        )
-        if answering.model is not None:
-            settings["model"] = answering.model
-        if answering.effort is not None:
-            settings["effort"] = answering.effort
-        if kept := journal or self._journal:
-            settings["journal"] = kept
-        opening = session(**settings)
-        load_sdk(answering.model, answering.providers)
-        return opening
-
-    async def answer_by(self, answering: Answering) -> None:
-        """Have that model answer from the next prompt on. Misuse where it cannot, and then nothing changes."""
-        opening = self.session_for(answering)
-        await self._open.aclose()
-        self._next, self._loop, self.answering = opening, None, answering
-
-    async def loop(self) -> AgenticLoop:
-        """The session's loop, opened when it is needed first."""
-        if self._loop is None:
-            opening, self._next = self._next or self.session_for(self.answering), None
-            self._loop = await self._open.enter_async_context(opening)
-        return self._loop
-
-    @property
-    def runs_folder(self) -> Path:
-        """Where runs are kept, or would be."""
-        return Path(self._journal or DEFAULT_JOURNAL)
-
-    @property
-    def keeps_runs(self) -> bool:
-        """Whether this chat's own runs are kept as they happen."""
-        return self._journal is not None
-
-
-def _unanswered(after: Conversation, before: Conversation) -> bool:
-    """Whether nothing was added but the prompt."""
-    added = after.turns[len(before.turns) :]
-    return len(added) == 1 and isinstance(added[0], UserTurn)
+async def take(chat: Chat, line: str) -> None:
+    """Perform a command, or run a prompt. What is wrong with either is told, and the chat goes on."""
+    try:
+        if line.startswith("/"):
+            await perform(chat, line)
+        elif line.strip():
+            await chat.prompt(line)
+    except Misuse as error:
+        chat.trouble(on_the_command_line(error))
+    except GeodeError as error:
+        chat.trouble(str(error))
 
 
 def _output(out: TextIO) -> Output:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from geode.adapters.journal_file import FileJournal
 from geode.domain.codec import dumps
@@ -16,13 +16,11 @@ from geode.domain.loop.actions import Finish
 from geode.domain.loop.recording import replay
 from geode.domain.naming import closest
 from geode.domain.picking import Applied, ModelChoice, opened, window_problem
+from geode.entrypoints.cli.chat_session import Chat
 from geode.entrypoints.cli.model_settings import choice_of, choices, save, stored
 from geode.entrypoints.cli.runs import check_tools, which_run
 from geode.entrypoints.cli.runs_shown import RunLine, line_of, table_of
 from geode.ports.journal import JournalError
-
-if TYPE_CHECKING:
-    from geode.entrypoints.cli.chat import Chat
 
 
 @dataclass(frozen=True, slots=True)
