@@ -21,13 +21,12 @@ def without_calls(conversation: Conversation) -> Conversation:
         match turn:
             case AssistantTurn() if turn.calls:
                 names = {call.id: call.name for call in turn.calls}
-                turn = AssistantTurn(tuple(_told(turn)), turn.made_by)
+                turns.append(AssistantTurn(tuple(_told(turn)), turn.made_by))
                 changed = True
             case ToolResultsTurn():
-                turn = UserTurn(tuple(part for one in turn.results for part in _result(one, names)), turn.hints)
+                turns.append(UserTurn(tuple(part for one in turn.results for part in _result(one, names)), turn.hints))
             case _:
-                pass
-        turns.append(turn)
+                turns.append(turn)
     return Conversation(tuple(turns), conversation.repairs) if changed else conversation
 
 

@@ -228,6 +228,11 @@ def _provider_problems(name: str, declared: _Provider) -> Iterator[Problem]:
         yield Problem(path, f'[providers.{name}] has no base_url. Write base_url = "http://HOST:PORT/v1"')
     if declared.base_url is not None and (problem := address_problem(declared.base_url)):
         yield Problem((*path, "base_url"), problem)
+    yield from _speech_problems(path, declared)
+
+
+def _speech_problems(path: Path, declared: _Provider) -> Iterator[Problem]:
+    """What is wrong with its wire, its dialect and its quirks."""
     wire = declared.wire or "chat"
     if declared.dialect is not None and declared.dialect not in SPOKEN_IN[wire]:
         yield Problem((*path, "dialect"), f"the wire {wire} has no dialect {declared.dialect!r}: {', '.join(SPOKEN_IN[wire])}")
