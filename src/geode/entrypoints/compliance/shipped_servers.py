@@ -33,13 +33,13 @@ class CodexOAuthHarness(ShippedHarness):
 class AnthropicOAuthHarness(MessagesHarness):
     """The same wire, with a token in the place of a key."""
 
-    name = "anthropic-oauth"
+    name, stands_for = "anthropic-oauth", ""
 
 
 class GlmCodingPlanHarness(ChatGlmHarness):
     """The same wire at another address, which a plan pays. Its server says by a code whether the plan is used up."""
 
-    name = "glm-coding-plan"
+    name, stands_for = "glm-coding-plan", ""
 
 
 class DeclaredHarness(ChatHarness):

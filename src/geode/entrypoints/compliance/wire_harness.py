@@ -41,10 +41,12 @@ class WireHarness(SendingHarness):
     """`wire` and `dialect` are those of a Provider; `spoken` is the emulator's dialect, `refuses` what it refuses beside.
 
     `name` is the adapter's; one that ships is reached as it is declared, but for its address and its key.
-    `streams_only`: its server answers in streams alone. `codes`: the errors of its server carry a code.
+    `stands_for` is an adapter that ships and differs by its address and its key alone. `streams_only`: its server
+    answers in streams alone. `codes`: the errors of its server carry a code.
     """
 
     name: ClassVar[str] = NAME
+    stands_for: ClassVar[str] = ""
     wire: ClassVar[Protocol]
     spoken: ClassVar[Dialect]
     dialect: ClassVar[DialectName] = "generic"
