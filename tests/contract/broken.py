@@ -151,6 +151,13 @@ class SystemLost(Acme):
         return super().encode(replace(request, system=""), owner)
 
 
+class BoundLost(Acme):
+    """The output limit is declared, and nothing is said of it."""
+
+    def encode(self, request: AdapterCallRequest, owner: Owner) -> Json:
+        return super().encode(replace(request, limits=replace(request.limits, max_output_tokens=None)), owner)
+
+
 class NoneOmitted(Acme):
     def encode(self, request: AdapterCallRequest, owner: Owner) -> Json:
         body = super().encode(request, owner)
@@ -317,6 +324,7 @@ BROKEN: Final[Mapping[str, Broken]] = {
     "OpaqueToAnyone": _broken(_harness(OpaqueToAnyone), "items_of_others_are_never_sent"),
     "StoredChanged": _broken(_harness(StoredChanged), "what_is_stored_stays_as_it_is"),
     "SystemLost": _broken(_harness(SystemLost), "the_system_text_is_sent_and_is_nobodys_words"),
+    "BoundLost": _broken(_harness(BoundLost), "a_bound_of_the_output"),
     "NoneOmitted": _broken(_harness(NoneOmitted), "a_choice_is_sent_or_refused_here"),
     "ToolsDroppedOnNone": _broken(_harness(ToolsDroppedOnNone), "a_choice_is_sent_or_refused_here"),
     "AnyToResponses": _broken(AnyToResponses, "a_choice_is_sent_or_refused_here"),

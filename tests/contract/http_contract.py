@@ -16,21 +16,20 @@ import geode
 from geode.adapters.http_json.clients import new_http_client
 from geode.domain.arguments import tool_use
 from geode.domain.content import Opaque
-from geode.domain.conversation import Conversation
 from geode.domain.failures import FailureClass, classify_retry_error
 from geode.domain.loop.outcome import Answered
 from geode.domain.request import Limits
 from geode.domain.script import hangs, says
 from geode.entrypoints.compliance import specification
 from geode.entrypoints.compliance.emulated import serve
-from geode.entrypoints.compliance.histories import history, user
+from geode.entrypoints.compliance.histories import history
 from geode.entrypoints.compliance.playing import STREAMED, failure_of, nowhere, reply_of, until
 from geode.entrypoints.compliance.servers import STREAM, canned, head, tapped
 from geode.entrypoints.compliance.shipped import ShippedHarness
 from geode.entrypoints.compliance.wire_harness import KEY
 from geode.entrypoints.emulator import sse
 from geode.ports.model import CallPart, Delta, TextPart, ThinkingPart
-from tests.contract.wire_fault_contract import WireFaultContract, stream_of
+from tests.contract.wire_fault_contract import WireFaultContract, stream_of, whole_of
 from tests.contract.wires import encode, request
 
 # What a task shows that was started on behalf of an adapter, and not by a server in the same loop.
@@ -121,7 +120,7 @@ class HttpContract(WireFaultContract):
         async with new_http_client() as http:
             provider = self.made.provider(serve(emulator))
             for _ in range(2):
-                model = f"lab/{self.made.model}"
+                model = f"{self.made.name}/{self.made.model}"
                 assert isinstance(await geode.run("hi", model=model, providers=[provider], http=http), Answered)
                 assert not http.is_closed
             assert len(_pool(http)) == 1
@@ -130,7 +129,7 @@ class HttpContract(WireFaultContract):
         emulator = self.made.emulator(says("one"))
         async with tapped(serve(emulator)) as tap:
             provider = self.made.provider(tap.base_url)
-            async with geode.session(model=f"lab/{self.made.model}", providers=[provider]) as loop:
+            async with geode.session(model=f"{self.made.name}/{self.made.model}", providers=[provider]) as loop:
                 await loop.run("hi")
                 assert tap.open == 1
             await asyncio.wait_for(tap.left.wait(), 2)
@@ -148,7 +147,7 @@ class HttpContract(WireFaultContract):
         emulator = self.made.emulator(says("one"), api_key=KEY)
         async with tapped(serve(emulator)) as tap:
             provider = self.made.provider(tap.base_url)
-            outcome = await geode.run("hi", model=f"lab/{self.made.model}", providers=[provider])
+            outcome = await geode.run("hi", model=f"{self.made.name}/{self.made.model}", providers=[provider])
 
         assert isinstance(outcome, Answered), outcome
         (one,) = emulator.received
@@ -178,7 +177,7 @@ class HttpContract(WireFaultContract):
             await _sdk_call(self.made, server.base_url, http)
 
         ours, theirs = ({line.split(b":")[0].lower() for line in top.split(b"\r\n")[1:]} for top, _ in server.requests)
-        assert ours == theirs
+        assert ours == theirs | {name.lower().encode() for name in self.made.transport.headers}
 
     async def test_a_stream_is_read_while_it_comes(self) -> None:
         """The server sends its end only after the first delta was seen: an answer that is read whole would hang."""
@@ -231,19 +230,13 @@ class HttpContract(WireFaultContract):
     @pytest.mark.parametrize("name", specification.REPLIES)
     async def test_a_server_that_does_not_stream_is_understood(self, name: str) -> None:
         """Its reply is shown too, as a stream of one piece."""
-        emulator = self.made.emulator(specification.REPLIES[name])
-        async with new_http_client() as http:
-            answer = await http.post(
-                serve(emulator) + self.made.path,
-                content=encode(self.made, Conversation((user("hi"),))),
-                headers={"anthropic-version": "2026-10-21"},
-            )
         deltas: list[Delta] = []
 
         async def take(delta: Delta) -> None:
             deltas.append(delta)
 
-        async with canned(head("application/json"), answer.content) as plain, new_http_client() as http:
+        whole = whole_of(self.made, specification.REPLIES[name])
+        async with canned(head("application/json"), whole) as plain, new_http_client() as http:
             adapter = await self.made.connect(plain.base_url, http)
             reply = reply_of(await adapter.acomplete(request(self.made, streamed=True), take))
 

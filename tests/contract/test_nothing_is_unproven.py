@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 import geode.adapters
-from geode.domain.targets import SPOKEN_IN
+from geode.domain.targets import BUILT_IN, SPOKEN_IN
 from geode.entrypoints import approvers
 from geode.entrypoints.compliance.contract import Contract
 from geode.entrypoints.compliance.registered import CONTRACTS, GROUP, contract_of
@@ -51,6 +51,21 @@ def test_every_wire_and_dialect_that_can_be_connected_is_proven() -> None:
     wanted -= {("responses", "openai")}  # another name of what a server speaks there that names none
     wires = (harness for harness in proven() if issubclass(harness, WireHarness))
     assert {(harness.wire, harness.dialect) for harness in wires} == wanted
+
+
+def test_every_adapter_that_ships_is_proven() -> None:
+    """By its own name, or by one that speaks the same, where nothing but the address and the key are its own."""
+    wires = [harness for harness in proven() if issubclass(harness, WireHarness)]
+    assert {harness.name for harness in wires} | {harness.stands_for for harness in wires} >= set(BUILT_IN)
+    for harness in wires:
+        shipped = BUILT_IN.get(harness.stands_for)
+        if shipped is None:
+            continue
+        assert shipped.transport is not None
+        dialect = {"openai": "generic"}.get(shipped.transport.dialect, shipped.transport.dialect)
+        spoken = (shipped.transport.wire, dialect if shipped.transport.wire == "responses" else shipped.transport.dialect)
+        assert spoken == (harness.wire, harness.dialect)
+        assert (shipped.transport.headers, shipped.credential.billing == "subscription") == ({}, False)
 
 
 def test_every_approver_is_proven() -> None:

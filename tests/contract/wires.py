@@ -39,9 +39,9 @@ def functions(harness: ShippedHarness) -> WireFunctions:
         case "messages":
             return MessagesWire()
         case "responses":
-            return ResponsesWire()
+            return ResponsesWire(codex=harness.dialect == "codex")
         case "chat":
-            return ChatWire(DIALECTS[harness.dialect])
+            return ChatWire(DIALECTS[harness.dialect].with_quirks(harness.quirks))
 
 
 def encode(harness: ShippedHarness, conversation: Conversation, *, streamed: bool = False) -> bytes:

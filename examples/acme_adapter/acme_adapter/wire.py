@@ -85,6 +85,8 @@ def encode(request: AdapterCallRequest, owner: Owner) -> Json:
         body["heat"] = request.temperature
     if request.effort is not None:
         body["effort"] = request.effort
+    if request.limits.max_output_tokens is not None:
+        body["most"] = request.limits.max_output_tokens
     if request.streamed:
         body["stream"] = True
     return body

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
+from geode.domain.arguments import sent_text
 from geode.domain.content import Part, Text, ToolResult, ToolUseBlock
 from geode.domain.conversation import Conversation
-from geode.domain.json_value import dump_json
 from geode.domain.reply import ReplyItem
 from geode.domain.turns import AssistantTurn, ToolResultsTurn, Turn, UserTurn, flagged_parts
 
@@ -16,21 +16,23 @@ def without_calls(conversation: Conversation) -> Conversation:
 
     Media of results go along, hints stay where they are.
     """
-    turns, changed, names = list[Turn](), False, dict[str, str]()
-    for turn in conversation.turns:
-        match turn:
-            case AssistantTurn() if turn.calls:
-                names = {call.id: call.name for call in turn.calls}
-                turns.append(AssistantTurn(tuple(_told(turn)), turn.made_by))
-                changed = True
-            case ToolResultsTurn():
-                turns.append(UserTurn(tuple(part for one in turn.results for part in _result(one, names)), turn.hints))
-            case _:
-                turns.append(turn)
-    return Conversation(tuple(turns), conversation.repairs) if changed else conversation
+    if not any(isinstance(turn, ToolResultsTurn) for turn in conversation.turns):
+        return conversation
+    names = {call.id: call.name for turn in conversation.turns if isinstance(turn, AssistantTurn) for call in turn.calls}
+    return Conversation(tuple(_told(turn, names) for turn in conversation.turns), conversation.repairs)
 
 
-def _told(turn: AssistantTurn) -> Iterator[ReplyItem]:
+def _told(turn: Turn, names: Mapping[str, str]) -> Turn:
+    match turn:
+        case AssistantTurn() if turn.calls:
+            return AssistantTurn(tuple(_called(turn)), turn.made_by)
+        case ToolResultsTurn():
+            return UserTurn(tuple(part for one in turn.results for part in _result(one, names)), turn.hints)
+        case UserTurn() | AssistantTurn():
+            return turn
+
+
+def _called(turn: AssistantTurn) -> Iterator[ReplyItem]:
     """Each call on a line of its own: the texts of a turn are one text."""
     before = False
     for item in turn.items:
@@ -38,15 +40,14 @@ def _told(turn: AssistantTurn) -> Iterator[ReplyItem]:
             before = before or (isinstance(item, Text) and item.text.strip() != "")
             yield item
             continue
-        arguments = dump_json(dict(item.input)) if item.unparsed is None else item.unparsed
         line = "\n" if before else ""
         before = True
-        yield Text(f"{line}[called {item.name} with {arguments}]")
+        yield Text(f"{line}[called {item.name} with {sent_text(item)}]")
 
 
-def _result(result: ToolResult, names: dict[str, str]) -> Iterator[Part]:
+def _result(result: ToolResult, names: Mapping[str, str]) -> Iterator[Part]:
     first, *rest = flagged_parts(result) or (Text(result.flagged_text),)
-    begin = f"[result of {names.get(result.call_id, '')}] "
+    begin = f"[result of {names[result.call_id]}] "
     if isinstance(first, Text):
         yield Text(f"{begin}{first.text}")
     else:

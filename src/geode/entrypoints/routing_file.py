@@ -236,11 +236,15 @@ def _speech_problems(path: Path, declared: _Provider) -> Iterator[Problem]:
     wire = declared.wire or "chat"
     if declared.dialect is not None and declared.dialect not in SPOKEN_IN[wire]:
         yield Problem((*path, "dialect"), f"the wire {wire} has no dialect {declared.dialect!r}: {', '.join(SPOKEN_IN[wire])}")
-    if declared.quirks is not None and wire != "chat":
-        yield Problem((*path, "quirks"), "quirks are of compatible Chat servers")
-    choice = None if declared.quirks is None else declared.quirks.choice
-    if choice is not None and (problem := choice_problem(choice)):
-        yield Problem((*path, "quirks", "choice"), problem)
+    if declared.quirks is not None:
+        yield from _quirk_problems((*path, "quirks"), wire, declared.quirks)
+
+
+def _quirk_problems(path: Path, wire: WireName, quirks: _Quirks) -> Iterator[Problem]:
+    if wire != "chat":
+        yield Problem(path, "quirks are of compatible Chat servers")
+    if quirks.choice is not None and (problem := choice_problem(quirks.choice)):
+        yield Problem((*path, "choice"), problem)
 
 
 def _moved(shipped: Target, declared: _Provider) -> Target:

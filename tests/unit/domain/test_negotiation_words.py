@@ -14,7 +14,7 @@ from geode.domain.conversation import Conversation
 from geode.domain.models import THINKING_KINDS, ModelRow
 from geode.domain.negotiation import Adjustment, negotiate
 from geode.domain.reply import ReplyItem
-from geode.domain.request import AdapterCallRequest, Capabilities
+from geode.domain.request import AdapterCallRequest, Capabilities, Limits
 from geode.domain.sent_media import shown
 from geode.domain.thinking import AdaptiveThinking, Thinking, ThinkingBudget
 from geode.domain.turns import AssistantTurn, Hint, ToolResultsTurn, Turn, UserTurn
@@ -158,6 +158,40 @@ def test_tools_that_stay_behind() -> None:
     sent, told = adjusted(request("m"), Capabilities(supports_tools=False))
     assert sent.tools == ()
     assert told == (Adjustment("text_only", "p takes no tools: the request goes out as text alone"),)
+
+
+@pytest.mark.parametrize("tokens", [1, 8192])
+def test_a_bound_of_the_output_that_stays_behind(tokens: int) -> None:
+    """A server that has none would refuse it (wire facts F); a run's own budget holds all the same (spec section 6)."""
+    limits = Limits(tokens, 5.0, 2.0)
+    sent, told = adjusted(request("m", limits=limits), Capabilities(output_limit=False))
+    assert sent == request("m", limits=Limits(None, 5.0, 2.0))
+    assert told == (Adjustment("output_unbounded", "p takes no bound of output tokens: the request goes out without one"),)
+    assert adjusted(request("m", limits=limits), Capabilities()) == (request("m", limits=limits), ())
+
+
+def test_where_no_bound_is_given_nothing_is_told_of_one() -> None:
+    asked = request("m", limits=Limits(None))
+    assert adjusted(asked, Capabilities(output_limit=False)) == (asked, ())
+
+
+def test_calls_of_before_are_told_in_words_to_one_that_takes_no_tools() -> None:
+    """Spec section 6: earlier tool turns appear as plain transcript."""
+    talk = Conversation((user(), assistant(call("a")), results("a"), assistant("fine"), user()))
+    sent, told = adjusted(replace(request("m"), conversation=talk, tools=()), Capabilities(supports_tools=False))
+    assert [type(turn) for turn in sent.turns] == [UserTurn, AssistantTurn, UserTurn, AssistantTurn, UserTurn]
+    assert not any(turn.calls for turn in sent.turns if isinstance(turn, AssistantTurn))
+    assert told == (Adjustment("text_only", "p takes no tools: the calls and results of before go out in words"),)
+
+
+def test_pictures_of_results_that_cannot_be_shown_are_words_before_calls_are() -> None:
+    talk = Conversation((user(), assistant(call("a")), ToolResultsTurn((ToolResult("a", "ok", (PNG,)),))))
+    able = Capabilities(supports_tools=False, images="none")
+    sent, told = adjusted(replace(request("m"), conversation=talk, tools=()), able)
+    (_, _, said) = sent.turns
+    assert isinstance(said, UserTurn)
+    assert [type(item) for item in said.items] == [Text]
+    assert [one.kind for one in told] == ["media_left_out", "text_only"]
 
 
 def test_media_that_stay_behind_and_the_repairs_that_do_not() -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any, Final
 
 import pytest
@@ -12,6 +12,7 @@ from geode.domain.content import Document, DocumentUrl, ImageUrl, Media, MediaKi
 from geode.domain.conversation import Conversation
 from geode.domain.loop.outcome import Answered, Failed
 from geode.domain.models import ThinkingKind, row_of
+from geode.domain.policy import Policy
 from geode.domain.request import Limits
 from geode.domain.script import says
 from geode.domain.thinking import AdaptiveThinking, Thinking, ThinkingBudget
@@ -22,6 +23,7 @@ from geode.entrypoints.compliance.histories import ALBUM, PNG, album, user
 from geode.entrypoints.compliance.playing import Playing, reply_of, visible
 from geode.entrypoints.compliance.replay import images
 from geode.entrypoints.compliance.streaming import LONG
+from geode.ports.events import Event, Notice
 from geode.ports.model import Delta
 
 # Each form of media with what stands for it in a request: its bytes as base64, its text, or its address.
@@ -86,6 +88,20 @@ class CapabilityContract(SendingContract):
         assert isinstance(outcome, Answered if declared else Failed), outcome
         assert playing.count == (1 if declared else 0)
         assert declared or name in str(getattr(outcome, "error", ""))
+
+    async def test_a_bound_of_the_output(self) -> None:
+        """One that is not declared is left out and told to observers: a run's own budget holds all the same."""
+        declared = self.able.output_limit
+        free, bound = Limits(None, 5.0, 5.0), Limits(77, 5.0, 5.0)
+        plain, given = await self._bodies({"limits": free}, {"limits": bound})
+        assert (given not in (None, plain)) == declared
+        assert not declared or 77 in list(leaves(given))
+
+        told: list[str] = []
+        async with self.playing(says("ok")) as playing:
+            outcome = await playing.run(policy=Policy(max_output_tokens=77), observe=_noting(told))
+        assert isinstance(outcome, Answered), outcome
+        assert ("output_unbounded" in told) != declared
 
     async def test_pictures(self) -> None:
         """Each that can be shown arrives, in the order in which they were seen; of the others the model is told in words."""
@@ -174,6 +190,14 @@ class CapabilityContract(SendingContract):
 def _only(contract: SendingContract, playing: Playing) -> dict[str, Any] | None:
     sent = playing.bodies()
     return contract.made.read(sent[0]) if sent else None
+
+
+def _noting(kinds: list[str]) -> Callable[[Event], None]:
+    def note(event: Event) -> None:
+        if isinstance(event, Notice):
+            kinds.append(event.kind)
+
+    return note
 
 
 def leaves(value: Any) -> Iterator[Any]:

@@ -29,7 +29,7 @@ class FaultContract(ModelContract):
 
         failure = failure_of(answer)
         assert (failure.status, failure.phase, failure.timed_out) == (status, "response", False)
-        assert class_of(answer) is wanted
+        assert class_of(answer) is specification.class_of_status(status, wanted, plan=self.made.plan_ends_at_429)
         assert playing.count == 1, "an adapter makes one attempt, retries are geode's"
 
     @STREAMED
@@ -38,6 +38,7 @@ class FaultContract(ModelContract):
         self, status: int, wanted: FailureClass, streamed: bool
     ) -> None:
         """It ends with the fault, after three attempts or one; and is well again when the second attempt is."""
+        wanted = specification.class_of_status(status, wanted, plan=self.made.plan_ends_at_429)
         retried, step = wanted in specification.RETRIED, fails(status)
         attempts = 3 if retried else 1
         for script in ((step,) * attempts, (step, says("well"))[: 2 if retried else 1]):

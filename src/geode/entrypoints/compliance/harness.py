@@ -24,7 +24,7 @@ class ModelHarness(ABC):
     effort, where that one does not. `streams`: it hands on
     deltas while the reply comes. `thinks`: its wire carries reasoning that has to go back to its owner. `stops` are
     the words for the end of a reply that its wire has. What is not declared must not be there: an unexpected
-    success fails.
+    success fails. `plan_ends_at_429`: what pays is a plan, and a 429 without a hint says that it is used up.
     """
 
     capabilities: ClassVar[Capabilities]
@@ -32,6 +32,7 @@ class ModelHarness(ABC):
     reasoner: ClassVar[str] = ""
     streams: ClassVar[bool] = False
     thinks: ClassVar[bool] = False
+    plan_ends_at_429: ClassVar[bool] = False
     stops: ClassVar[frozenset[ReplyStop]] = frozenset({"end", "tool_calls", "max_tokens", "refusal"})
 
     @abstractmethod

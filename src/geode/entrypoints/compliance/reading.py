@@ -194,10 +194,12 @@ def _chat(body: Json) -> Iterator[Said]:
     for message in body["messages"]:
         role = message["role"]
         if role == "tool":
-            text = message["content"]
-            assert isinstance(text, str), "a tool message holds text alone on this wire"
+            content: Any = message["content"]
+            listed = [{"type": "text", "text": content}] if isinstance(content, str) else content
+            text = "\n".join(part["text"] for part in listed if part["type"] == "text")
+            pictures = tuple(_attached(part) for part in listed if part["type"] in _FIELDS)
             number = calls.number(message["tool_call_id"])
-            answers[number] = Answered(number, text.startswith(KINDS), text)
+            answers[number] = Answered(number, text.startswith(KINDS), text, pictures)
             continue
         loose = list(_said_by_user(message, calls, answers)) if role == "user" else []
         yield from answers.values()
@@ -229,7 +231,7 @@ def _said_by_user(message: Json, calls: _Calls, answers: dict[int, Answered]) ->
 
 
 def _said_by_model(message: Json, calls: _Calls) -> Iterator[Said]:
-    content = message["content"]
+    content = message.get("content")
     assert content is not None or message.get("tool_calls"), "content is null only beside calls"
     if isinstance(content, str) and content:
         yield Told("assistant", content)

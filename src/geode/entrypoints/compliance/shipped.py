@@ -63,6 +63,7 @@ class ShippedHarness(WireHarness):
 
 class MessagesHarness(ShippedHarness):
     wire, spoken, model = "messages", "anthropic", "claude-opus-5"
+    stands_for: ClassVar[str] = "anthropic-payg"
     capabilities = capabilities_of("messages")
     auto_only = ("claude-opus-5-5", "claude-fable-5-1", "claude-mythos-5-1")
     calls_need_tools = True
@@ -70,6 +71,7 @@ class MessagesHarness(ShippedHarness):
 
 class ResponsesHarness(ShippedHarness):
     wire, spoken, model = "responses", "openai", "gpt-4.1"
+    stands_for = "openai-payg"
     capabilities = capabilities_of("responses", "openai")
     reasoner = "gpt-5.2"
     parallel = True
@@ -92,12 +94,14 @@ class ChatOpenaiHarness(ChatHarness):
 
 class ChatOpenrouterHarness(ChatHarness):
     spoken, dialect, model = "openrouter", "openrouter", "mistralai/mistral-large"
+    stands_for = "openrouter-payg"
     capabilities = capabilities_of("chat", "openrouter")
     calls_need_tools = True
 
 
 class ChatGlmHarness(ChatHarness):
     spoken, dialect, model = "glm", "glm", "glm-5.2"
+    stands_for: ClassVar[str] = "glm-payg"
     capabilities = capabilities_of("chat", "glm")
 
 

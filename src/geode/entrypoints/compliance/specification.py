@@ -101,6 +101,13 @@ STATUSES: Final[tuple[tuple[int, FailureClass], ...]] = (
     (503, FailureClass.SERVER),
     (529, FailureClass.SERVER),
 )
+
+
+def class_of_status(status: int, wanted: FailureClass, *, plan: bool) -> FailureClass:
+    """Of a plan, which pays for a span of time, a 429 that says nothing more is the end until its reset."""
+    return FailureClass.BILLING if plan and status == 429 else wanted
+
+
 # What may be tried again: spec section 7, the others once.
 RETRIED: Final = frozenset(
     {FailureClass.TIMEOUT, FailureClass.CONFLICT, FailureClass.RATE_LIMIT, FailureClass.SERVER, FailureClass.CONNECTION}
@@ -109,12 +116,16 @@ RETRIED: Final = frozenset(
 
 @dataclass(frozen=True)
 class Hinted:
-    """A failure with a word about trying again: whether it is tried again, and the least wait before that."""
+    """A failure with a word about trying again: whether it is tried again, and the least wait before that.
+
+    `timed`: it tells when.
+    """
 
     failure: Fails
     retried: bool
     seconds: float = 0.0
     shown: str = ""
+    timed: bool = True
 
 
 def _hinted(**headers: str) -> Fails:
@@ -131,11 +142,11 @@ HINTS: Final[Mapping[str, Hinted]] = {
     "too long": Hinted(_hinted(retry_after="61"), retried=False, shown="61"),
     "a date far away": Hinted(_hinted(retry_after="Fri, 01 Jan 2100 00:00:00 GMT"), retried=False, shown="2100"),
     "no": Hinted(_hinted(x_should_retry="false", retry_after="1"), retried=False, shown="x-should-retry"),
-    "yes": Hinted(_hinted(x_should_retry="true"), retried=True),
+    "yes": Hinted(_hinted(x_should_retry="true"), retried=True, timed=False),
     "infinite": Hinted(_hinted(retry_after="inf"), retried=False, shown="inf"),
     "not a number": Hinted(_hinted(retry_after="nan"), retried=False, shown="nan"),
     "negative": Hinted(_hinted(retry_after="-1"), retried=False, shown="-1"),
-    "unreadable": Hinted(_hinted(retry_after="soon"), retried=True),
+    "unreadable": Hinted(_hinted(retry_after="soon"), retried=True, timed=False),
 }
 
 # (where it is cut, streamed, what it is, tried again). Cut after visible output it is never tried again.

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager
+from dataclasses import replace
 from typing import Any, ClassVar, Final
 
 import httpx2
@@ -17,13 +18,13 @@ from geode.domain.json_value import dump_json
 from geode.domain.provider import Provider
 from geode.domain.routing import Route
 from geode.domain.script import ReplyStop, Step
-from geode.domain.targets import DialectName
+from geode.domain.targets import DialectName, Quirks, Transport
 from geode.entrypoints.compliance.emulated import serve
 from geode.entrypoints.compliance.harness import Row, SendingHarness
 from geode.entrypoints.compliance.playing import Playing
 from geode.entrypoints.compliance.reading import Answered, Asked, Kept, Said, Shown, Told, read
 from geode.entrypoints.compliance.servers import tapped
-from geode.entrypoints.emulator import Dialect, Emulator, Protocol, check, laws
+from geode.entrypoints.emulator import Dialect, Emulator, Protocol, Quirk, check, laws
 from geode.entrypoints.providers import Connection, connect
 from geode.ports.model import ModelAdapter
 
@@ -37,18 +38,28 @@ _PATHS: Final[Mapping[Protocol, str]] = {
 
 
 class WireHarness(SendingHarness):
-    """`wire` and `dialect` are those of a Provider; `spoken` is the emulator's dialect."""
+    """`wire` and `dialect` are those of a Provider; `spoken` is the emulator's dialect, `refuses` what it refuses beside.
 
+    `name` is the adapter's; one that ships is reached as it is declared, but for its address and its key.
+    `stands_for` is an adapter that ships and differs by its address and its key alone. `streams_only`: its server
+    answers in streams alone. `codes`: the errors of its server carry a code.
+    """
+
+    name: ClassVar[str] = NAME
+    stands_for: ClassVar[str] = ""
     wire: ClassVar[Protocol]
     spoken: ClassVar[Dialect]
     dialect: ClassVar[DialectName] = "generic"
+    refuses: ClassVar[frozenset[Quirk]] = frozenset()
+    streams_only: ClassVar[bool] = False
+    codes: ClassVar[bool] = True
     streams = True
     thinks = True
     stops: ClassVar[frozenset[ReplyStop]] = frozenset({"end", "tool_calls", "max_tokens", "refusal", "pause"})
 
     @property
     def owner(self) -> Owner:
-        return Owner(NAME, self.model)
+        return Owner(self.name, self.model)
 
     @property
     def path(self) -> str:
@@ -57,17 +68,30 @@ class WireHarness(SendingHarness):
     def base_url(self, server: str) -> str:
         return server + ("" if self.wire == "messages" else "/v1")
 
+    @property
+    def quirks(self) -> Quirks:
+        """What the server is declared to do otherwise than its dialect."""
+        return Quirks()
+
+    @property
+    def transport(self) -> Transport:
+        """How the adapter is declared to be reached; its address is not where a test reaches it."""
+        transport = self.provider("http://lab.test").target.transport
+        assert transport is not None
+        return transport
+
     def provider(self, base_url: str) -> Provider:
-        return Provider(NAME, self.wire, self.base_url(base_url), KEY, self.dialect)
+        return Provider(self.name, self.wire, self.base_url(base_url), KEY, self.dialect, self.quirks)
 
     async def connect(
         self, base_url: str, http: httpx2.AsyncClient, model: str | None = None, *, key: str = KEY
     ) -> ModelAdapter:
         """The adapter as geode builds it, with an address and a key that nobody has judged."""
-        route = Route(Provider(NAME, self.wire, "http://lab.test", None, self.dialect).target, model or self.model)
-        credential = GivenCredential(SecretStr(key), f'Provider("{NAME}")')
-        endpoint = Endpoint(self.base_url(base_url), credential.source, credential)
-        return await connect(Connection(route, self.capabilities.models, endpoint), http)
+        target = replace(self.provider("http://lab.test").target, transport=self.transport)
+        credential = GivenCredential(SecretStr(key), f'Provider("{self.name}")')
+        plan = target.credential.billing == "subscription"
+        endpoint = Endpoint(self.base_url(base_url), credential.source, credential, self.transport.headers, subscription=plan)
+        return await connect(Connection(Route(target, model or self.model), self.capabilities.models, endpoint), http)
 
     @asynccontextmanager
     async def connected(self, base_url: str) -> AsyncIterator[ModelAdapter]:
@@ -76,7 +100,7 @@ class WireHarness(SendingHarness):
             yield await self.connect(base_url, http)
 
     def emulator(self, *script: Step, **options: Any) -> Emulator:
-        return Emulator(script, dialect=self.spoken, **options)
+        return Emulator(script, dialect=self.spoken, quirks=self.refuses, **options)
 
     @asynccontextmanager
     async def playing(self, *script: Step, pace_seconds: float = 0.0) -> AsyncIterator[Playing]:
@@ -106,7 +130,7 @@ class WireHarness(SendingHarness):
         return body.get("tool_choice")
 
     def objections(self, body: Mapping[str, Any]) -> Sequence[str]:
-        found = (*check(self.wire, body, self.spoken), *laws(self.wire, body))
+        found = (*check(self.wire, body, self.spoken, quirks=self.refuses), *laws(self.wire, body))
         return [f"{one.rule} at {one.at}: {one.message}" for one in found]
 
     def opaque(self, owner: Owner, number: int) -> Opaque:
@@ -119,9 +143,10 @@ class WireHarness(SendingHarness):
                 {"type": "reasoning", "id": f"rs_{number}", "summary": summary, "encrypted_content": f"E{number}"},
             ),
             "openrouter": ("reasoning_details", [{"type": "reasoning.text", "text": f"ü {number}", "index": 0}]),
+            "codex": ("reasoning", {"type": "reasoning", "summary": summary, "encrypted_content": f"E{number}"}),
             "chat": ("reasoning_content", f"ü {number}"),
         }
-        kind, value = forms[self.spoken if self.spoken == "openrouter" else self.wire]
+        kind, value = forms[self.spoken if self.spoken in forms else self.wire]
         return Opaque(owner, kind, dump_json(value))
 
 

@@ -31,7 +31,7 @@ class Exchange:
     """One accepted request and the numbers that make the ids of its answer.
 
     `round` is how many replies the conversation holds, so ids repeat when it is replayed; `serial`
-    counts the answers of this server, so ids of responses never repeat.
+    counts the answers of this server, so ids of responses never repeat. `tells_usage`: usage is in a stream unasked.
     """
 
     protocol: Protocol
@@ -41,6 +41,7 @@ class Exchange:
     serial: int = 0
     created: int = 0
     streamed: bool = field(default=False)
+    tells_usage: bool = False
 
     @property
     def model(self) -> str:

@@ -55,7 +55,7 @@ def events(reply: Reply, exchange: Exchange) -> list[Json]:
     for place, item in enumerate(_said(reply)):
         stream.extend(_chunk(exchange, delta) for delta in _deltas(item, exchange, numbers.get(place, 0), refused))
     last = _chunk(exchange, {}, finish)
-    beside = exchange.dialect in ("glm", "openrouter")
+    beside = exchange.dialect in ("glm", "openrouter") or exchange.tells_usage
     if beside:
         last["usage"] = _usage(reply, exchange)
     stream.append(last)

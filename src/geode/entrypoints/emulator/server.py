@@ -122,7 +122,9 @@ class Emulator:
         serial = len(self.received)
         streamed = bool(request.get("stream"))
         held = kept + rounds(protocol, request)
-        exchange = Exchange(protocol, request, dialect, held, serial, int(time.time()), streamed)
+        # Servers that cannot be asked for usage were seen to tell it by themselves.
+        unasked = "stream_options" in self.quirks
+        exchange = Exchange(protocol, request, dialect, held, serial, int(time.time()), streamed, unasked)
         try:
             return self._play(step, exchange, request_id, ids)
         except ScriptError as error:
