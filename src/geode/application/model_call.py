@@ -155,13 +155,15 @@ class ModelCall:
         found = await self._hooking.compact(state.closed)
         if isinstance(found, Veto):
             return Compacted(self._clock.now(), None, found.why)
-        text = f"the conversation was too long for {self._asking.model}; it was compacted from {len(state.closed.turns)} turns"
+        model, turns = state.terms.owner.model, len(state.closed.turns)
+        text = f"the conversation was too long for {model}; it was compacted from {turns} turns"
         await self._announcer.notice("compacted", f"{text} to {len(found.turns)}")
         return Compacted(self._clock.now(), found)
 
     async def switch(self, asked: SwitchModel) -> Switched:
         """Have the next model at hand."""
-        return Switched(self._clock.now(), await self._open(asked.to, asked.call.timeout_seconds))
+        refused = await self._open(asked.to, asked.call.timeout_seconds)
+        return Switched(self._clock.now(), refused)
 
     async def _open(self, owner: Owner, seconds: float) -> str:
         """From here on `owner` is asked. "", or why it cannot be: its adapter is made by code that may raise anything."""

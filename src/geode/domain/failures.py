@@ -179,7 +179,7 @@ def effective_status(failure: CallFailure) -> int | None:
 
 def provider_code(failure: CallFailure) -> str:
     """The code of the body; older servers of GLM put their number in the place of the type."""
-    return failure.error_code or (failure.error_type if failure.error_type.isdigit() else "")
+    return failure.error_type if not failure.error_code and failure.error_type.isdigit() else failure.error_code
 
 
 def _status_of_code(code: str) -> int | None:

@@ -81,7 +81,7 @@ def quotas_in_error(error: Mapping[str, Any], message: str, now: float) -> tuple
     if isinstance(headers, Mapping):
         quotas += read_quotas({str(name).lower(): str(value) for name, value in headers.items()}, now)
     if not quotas and (told := _WILL_RESET.search(message)):
-        quotas.append(Quota("plan", reset=told[1], resets_at=_moment(told[1]) if told[1].endswith("Z") else None))
+        quotas.append(Quota("plan", reset=told[1], resets_at=_moment(told[1])))
     return tuple(quotas)
 
 

@@ -40,7 +40,8 @@ def _reset(failure: CallFailure) -> str:
     """When the limit is full again that ran out; where none says that it did, any that tells."""
     told = [quota for quota in failure.quota if quota.reset_words]
     used_up = [quota for quota in told if quota.remaining == 0]
-    return next((quota.reset_words for quota in (*used_up, *told)), "")
+    first = [*used_up, *told][:1]
+    return first[0].reset_words if first else ""
 
 
 def _is_unknown_model(failure: CallFailure) -> bool:

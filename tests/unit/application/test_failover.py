@@ -229,6 +229,19 @@ async def test_a_model_that_takes_too_long_to_open_ends_the_run() -> None:
     assert "b m2 cannot be asked: it was not ready within 0.05 s" in (await failed(chain)).why
 
 
+async def test_the_time_that_opening_takes_counts() -> None:
+    clock = ManualClock()
+
+    async def opened() -> ScriptedModel:
+        clock.advance(60.0)
+        return ScriptedModel(says("too late"), name="b")
+
+    more = {"fallbacks": [Target(Owner("b", "m2"), opened)], "policy": replace(ONCE, max_seconds=60.0), "clock": clock}
+    outcome = await Chain([[fails(503)]], more).loop.run("go")
+    assert isinstance(outcome, geode.Exhausted)
+    assert outcome.reason == "time_budget"
+
+
 # ---- the window and the pictures of the model that reads ---------------------------------------
 
 

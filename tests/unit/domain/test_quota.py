@@ -51,6 +51,11 @@ HEADERS: list[tuple[dict[str, str], tuple[Quota, ...]]] = [
             ("1d", NOW + 86_400),
             ("12", NOW + 12),
             ("0", NOW),
+            # From here on a number is a point in time, in seconds or milliseconds since 1970.
+            ("999999999", NOW + 999_999_999),
+            ("1000000000", 1e9),
+            ("999999999999", 999_999_999_999.0),
+            ("1000000000000", 1e9),
             # unreadable: kept as it was written
             ("soon", None),
             ("-5", None),
@@ -63,6 +68,7 @@ HEADERS: list[tuple[dict[str, str], tuple[Quota, ...]]] = [
         ]
     ),
     *(({"x-ratelimit-remaining-tokens": raw}, ()) for raw in ("", "many", "-1", "1.5", "９", "1" + "0" * 15)),
+    ({"content-type": "text/html", "x-ratelimit-remaining-tokens": "7"}, (Quota("tokens", None, 7),)),
     ({"x-ratelimit-remaining-tokens": " 7 "}, (Quota("tokens", None, 7),)),
     ({"x-ratelimit-remaining-": "7", "x-ratelimit-used-tokens": "7", "anthropic-ratelimit-limit": "7"}, ()),
 ]
@@ -96,6 +102,13 @@ ERRORS: list[tuple[dict[str, Any], str, tuple[Quota, ...]]] = [
         },
         "",
         (Quota("requests", 20, 0, "60", NOW + 60),),
+    ),
+    ({"resets_in_seconds": 0}, "", (Quota("plan", None, None, "0 s", NOW),)),
+    ({"resets_in_seconds": 10**15}, "", ()),
+    (
+        {"resets_in_seconds": 60, "metadata": {"headers": {"X-RateLimit-Limit": "20"}}},
+        "",
+        (Quota("plan", None, None, "60 s", NOW + 60), Quota("requests", 20)),
     ),
     ({"metadata": {"headers": ["x"]}}, "", ()),
     ({"metadata": "x"}, "", ()),

@@ -159,6 +159,15 @@ def test_the_run_stays_with_the_model_it_switched_to() -> None:
     assert ending(failed(state, failure(503))).reason == "model_error"
 
 
+def test_it_is_the_same_call_though_a_new_one_would_have_to_conclude() -> None:
+    state = chained(replace(ONCE, max_seconds=100.0))
+    state = finished(replied(state, call("a")), "a")
+    before = model_call(state)
+    after = switched(failed(state, failure(503), at=90.0), at=95.0)
+    assert after.pending == replace(before, timeout_seconds=5.0)
+    assert before.wrap_up is None
+
+
 def test_each_run_begins_with_the_primary() -> None:
     ended = ending(replied(switched(failed(chained(), failure(503))), "done"))
     again = begin(
