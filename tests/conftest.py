@@ -1,4 +1,4 @@
-"""How hard Hypothesis tries, and the witness of every request.
+"""How hard Hypothesis tries, the witness of every request, and the guard of every secret.
 
 `ci` draws the same examples every time, so a red run is red for its change and not by chance; `dev`
 draws new ones and remembers what failed; `explore` is a long search, by hand:
@@ -9,9 +9,9 @@ draws new ones and remembers what failed; `explore` is a long search, by hand:
 import contextlib
 import os
 import signal
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 from weakref import WeakKeyDictionary
 
 import pytest
@@ -19,6 +19,12 @@ from hypothesis import HealthCheck, settings
 
 from geode.entrypoints import places
 from geode.entrypoints.emulator import Emulator, laws
+
+# A secret that is there for the whole run, and the key that the adapters of the contracts have: no test may print or
+# log either.
+CANARY: Final = "sk-canary-of-the-whole-run-5d1f"
+SECRETS: Final = (CANARY, "the-key-of-the-lab")
+os.environ["LAB_CANARY_API_KEY"] = CANARY
 
 # A shell starts what runs in its background with Ctrl-C ignored, and so would everything that tests start in turn.
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
@@ -73,6 +79,19 @@ class Witness:
                 violations = (*received.violations, *laws(received.protocol, received.request))
                 found += [f"{violation.rule} at {violation.at}: {violation.message}" for violation in violations]
         return found
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport(
+    item: pytest.Item, call: pytest.CallInfo[Any]
+) -> Generator[None, pytest.TestReport, pytest.TestReport]:
+    """A test in which a secret was printed or logged fails."""
+    report = yield
+    told = [name for name, text in report.sections if any(secret in text for secret in SECRETS)]
+    # At the end of the test there is all that was captured in it.
+    if call.when == "teardown" and report.passed and told:
+        report.outcome, report.longrepr = "failed", f"a secret was told: {', '.join(told)}"
+    return report
 
 
 _WITNESS = Witness()

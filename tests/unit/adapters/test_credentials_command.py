@@ -119,7 +119,7 @@ async def test_what_went_wrong_is_said_without_the_output(program: str, said: st
         ("sk-SECRET is not valid", "*** is not valid"),
         ("bad token: 0123456789abcdefSECRET!", "bad token: ***!"),
         ("what was printed: printed-SECRET", "what was printed: ***"),
-        ("/home/me/.store/0123456789abcdef.gpg: no such file", "/home/me/.store/0123456789abcdef.gpg: no such file"),
+        ("/srv/me/.store/0123456789abcdef.gpg: no such file", "/srv/me/.store/0123456789abcdef.gpg: no such file"),
         ("gpg: decryption failed: No secret key", "gpg: decryption failed: No secret key"),
     ],
 )
