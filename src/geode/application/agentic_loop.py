@@ -159,6 +159,7 @@ class AgenticLoop:
             can_compact=any(hook.compact for hook in self._around.hooks),
             first_choice=forced_choice(tool_choice, tools.specs),
             fallbacks=asking.others,
+            windows=asking.windows,
         )
 
     async def _resume(self, snapshot: str, answers: Mapping[str, Decision], put: Put | None) -> Outcome:
@@ -197,14 +198,25 @@ class AgenticLoop:
         self, stored: State, answers: Mapping[str, Decision], found: Mapping[str, ToolResult | None] | None = None
     ) -> State:
         """`stored`, gone on with; `found` is what reconcilers said, where the run is taken from a journal."""
-        owner, others = self._asking.owner, self._asking.others
+        asking = self._asking
+        owner, others = asking.owner, asking.others
         now, tools = self._around.clock.now(), self._catalog.facts
         answered = checked_answers(answers)
         verdicts = {call.id: self._catalog.check(call) for call in to_check_again(stored, tools)}
         if found is None:
-            state = taken_up(stored, owner, tools, now, answered, verdicts=verdicts, fallbacks=others)
+            state = taken_up(stored, owner, tools, now, answered, verdicts=verdicts, fallbacks=others, windows=asking.windows)
         else:
-            state = revived(stored, owner, tools, now, answered=answered, reconciled=found, verdicts=verdicts, fallbacks=others)
+            state = revived(
+                stored,
+                owner,
+                tools,
+                now,
+                answered=answered,
+                reconciled=found,
+                verdicts=verdicts,
+                fallbacks=others,
+                windows=asking.windows,
+            )
         waiting, changed = askable(stored), changed_tools(stored, tools)
         for call_id in answers:
             if call_id not in waiting:

@@ -21,7 +21,6 @@ from geode.domain.content import ToolResult
 from geode.domain.loop.state import State
 from geode.domain.results import PLAIN, Rendering
 from geode.domain.tokens import CountTokens, estimate_tokens
-from geode.domain.windows import window_of
 from geode.ports.approval import Approver
 from geode.ports.clock import Clock
 from geode.ports.events import Observer
@@ -58,7 +57,7 @@ class Equipment:
         self.announcer = Announcer(before.terms.run_id, around.observers, put, before.counters.rounds, told)
         self.hooking = Hooking(around.hooks, catalog, self.announcer, policy.tool_timeout_seconds)
         self._policy = policy
-        window = window_of(asking.serving(before.terms.owner).model)
+        window = asking.windows.get(asking.serving(before.terms.owner).model)
         self.guard = ResultGuard(policy, window, around.count_tokens, shelf, self.announcer)
         self.contents = self._contents_for(asking)
         self._stage: StagePerformer | None = None
@@ -83,7 +82,7 @@ class Equipment:
 
     def _fit(self, asking: Asking) -> None:
         """Results are made for the model that is asked from here on."""
-        self.guard.fit(window_of(asking.model))
+        self.guard.fit(asking.windows.get(asking.model))
         self.contents = self._contents_for(asking)
         if self._stage is not None:
             self._stage.fit(self.contents)

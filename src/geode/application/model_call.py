@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, replace
 
 from geode.application.announcer import Announcer
@@ -11,7 +11,7 @@ from geode.application.catalog import Catalog
 from geode.application.foreign import explained, handed, warn
 from geode.application.hooking import Hooking
 from geode.application.one_call import one_call
-from geode.application.targets import Target
+from geode.application.targets import Target, window_of
 from geode.domain.binding import bound
 from geode.domain.call_ids import with_unique_ids
 from geode.domain.choice import Named, ToolChoice, choice_word
@@ -52,6 +52,12 @@ class Asking:
     def others(self) -> tuple[Owner, ...]:
         """The models that may be asked after it."""
         return tuple(one.owner for one in self.fallbacks)
+
+    @property
+    def windows(self) -> Mapping[str, int]:
+        """The tokens that the models read at most, by model id, where that is known."""
+        known = {self.model: window_of(self.adapter, self.model), **{one.owner.model: one.window for one in self.fallbacks}}
+        return {model: window for model, window in known.items() if window is not None}
 
     def serving(self, owner: Owner) -> Owner:
         """The model that a run goes on with which `owner` served before."""

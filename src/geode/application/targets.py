@@ -6,6 +6,7 @@ from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 
 from geode.domain.content import Owner
+from geode.domain.models import row_of
 from geode.domain.thinking import Thinking
 from geode.ports.model import ModelAdapter
 
@@ -14,7 +15,8 @@ from geode.ports.model import ModelAdapter
 class Target:
     """A model of an adapter, which `opened` gives; it may be awaited more than once.
 
-    The settings are sent as they are, or the call is refused.
+    The settings are sent as they are, or the call is refused. `window` is what it reads at most, in tokens, where that
+    is known.
     """
 
     owner: Owner
@@ -22,6 +24,12 @@ class Target:
     effort: str | None = None
     temperature: float | None = None
     thinking: Thinking | None = None
+    window: int | None = None
+
+
+def window_of(adapter: ModelAdapter, model: str) -> int | None:
+    """The tokens that the model reads at most, where that is known."""
+    return row_of(model, adapter.capabilities.models).window
 
 
 def target(
@@ -37,4 +45,4 @@ def target(
     async def opened() -> ModelAdapter:
         return adapter
 
-    return Target(Owner(adapter.name, model), opened, effort, temperature, thinking)
+    return Target(Owner(adapter.name, model), opened, effort, temperature, thinking, window_of(adapter, model))

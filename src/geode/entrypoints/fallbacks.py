@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable, Sequence
 from typing import TypeAlias
 
-from geode.application.targets import Target
+from geode.application.targets import Target, window_of
 from geode.domain.content import Owner
 from geode.domain.errors import Misuse
+from geode.domain.models import row_of
 from geode.domain.thinking import Thinking
 from geode.entrypoints.providers import Connection
 from geode.entrypoints.resolution import Effort, Resolved
@@ -52,6 +53,11 @@ def fallbacks_of(
     return tuple(found)
 
 
+def _window(resolved: Resolved) -> int | None:
+    model, id = resolved
+    return row_of(id, model.rows).window if isinstance(model, Connection) else window_of(model, id)
+
+
 def targets_of(
     fallbacks: Sequence[Resolved],
     open_model: Open,
@@ -62,6 +68,13 @@ def targets_of(
     """The fallbacks as a loop takes them, with the settings of the session."""
 
     def target(resolved: Resolved) -> Target:
-        return Target(owner_of(resolved), lambda: open_model(resolved[0]), effort.of(resolved[0]), temperature, thinking)
+        return Target(
+            owner_of(resolved),
+            lambda: open_model(resolved[0]),
+            effort.of(resolved[0]),
+            temperature,
+            thinking,
+            _window(resolved),
+        )
 
     return tuple(map(target, fallbacks))

@@ -16,7 +16,6 @@ from geode.domain.naming import closest
 from geode.domain.offload import RECALL
 from geode.domain.policy import Policy
 from geode.domain.tokens import CountTokens, estimate_tokens
-from geode.domain.windows import window_of
 from geode.entrypoints.settings import Settings
 from geode.ports.clock import Clock
 from geode.ports.patterns import CompilePattern, Pattern
@@ -39,12 +38,15 @@ class LongResults:
     clock: Clock
     policy: Policy
 
-    def opened(self, catalog: Catalog, model: str) -> tuple[Catalog, Shelf | None]:
-        """The tools of one session, and where their results go; inside the event loop that it runs in."""
+    def opened(self, catalog: Catalog, window: int | None) -> tuple[Catalog, Shelf | None]:
+        """The tools of one session, and where their results go; inside the event loop that it runs in.
+
+        `window` is the model's, in tokens, where it is known.
+        """
         if self.store is None:
             return catalog, None
         shelf = Shelf(self.store, self.clock, secrets.token_bytes, self.policy.result_seconds)
-        limits = self.policy.limits_of(RECALL).within(window_of(model))
+        limits = self.policy.limits_of(RECALL).within(window)
         return catalog.joined(recall_tool(shelf, self.compiled, limits.cut_tokens, self.count)), shelf
 
 

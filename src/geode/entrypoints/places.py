@@ -28,9 +28,14 @@ def project_folder() -> Path:
     return here() / ".geode"
 
 
+def project_env() -> Path:
+    """`.env` in the working directory."""
+    return here() / ".env"
+
+
 def env_paths() -> tuple[Path, ...]:
     """The `.env` files, strongest first."""
-    return tuple(_different(here() / ".env", user_folder() / ".env"))
+    return tuple(_different(project_env(), user_folder() / ".env"))
 
 
 def routing_path() -> Path:

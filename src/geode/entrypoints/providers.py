@@ -19,9 +19,9 @@ from geode.domain.key_sources import KeySource, parse_key_source
 from geode.domain.models import ModelRow, rows_for
 from geode.domain.provider import address_problem
 from geode.domain.routing import Route
-from geode.domain.targets import CredentialRoute, Transport
+from geode.domain.targets import CredentialRoute, Target, Transport
 from geode.entrypoints.credentials import credential_of, over
-from geode.entrypoints.places import env_paths, user_folder
+from geode.entrypoints.places import env_paths, project_env, user_folder
 from geode.entrypoints.registry import Entry, Registry, made_by
 from geode.ports.adapters import AdapterContext
 from geode.ports.credentials import Credential
@@ -66,6 +66,7 @@ def find_connection(route: Route, registry: Registry, environment: Environment) 
     if missing is not None:
         raise Misuse("missing-extra", f'{target.name} needs the package {missing}: pip install "geode[{sdk}]"')
     transport = _moved(target.transport, environment)
+    _refuse_stray_key(target, environment)
     source = transport.origin or f'Provider("{target.name}")'
     credential = _credential(target.name, target.credential, transport.base_url, environment)
     subscription = target.credential.billing == "subscription"
@@ -81,6 +82,24 @@ def _moved(transport: Transport, environment: Environment) -> Transport:
     if problem := address_problem(moved.value, transport.moved_by):
         raise Misuse("provider", problem)
     return replace(transport, base_url=moved.value, origin=transport.moved_by)
+
+
+def _refuse_stray_key(target: Target, environment: Environment) -> None:
+    """Misuse where a folder that one happens to be in would have a key sent to an address of its choice.
+
+    Whoever writes a project's `.env` may move an address for the keys that stand there too, and for no others.
+    """
+    moved_by = "" if target.transport is None else target.transport.moved_by
+    moved, key = environment.find(moved_by) if moved_by else None, target.credential.key or ""
+    if moved is None or not moved.place.startswith(f"{project_env()}:"):
+        return
+    found = environment.find(key.removeprefix("env:")) if key.startswith("env:") else None
+    if key and (found is None or not found.place.startswith(f"{project_env()}:")):
+        raise Misuse(
+            "address-place",
+            f"{target.name}: {moved.place} moves its address, and its key is not from there. Put {moved_by} where the key "
+            "is, or both into that file",
+        )
 
 
 def _credential(name: str, route: CredentialRoute, base_url: str, environment: Environment) -> Credential | None:

@@ -113,7 +113,7 @@ class Runtime:
                 prepared.thinking,
                 targets_of(prepared.fallbacks, self._opened, prepared.effort, prepared.temperature, prepared.thinking),
             )
-            catalog, shelf = prepared.long_results.opened(prepared.catalog, prepared.model_id)
+            catalog, shelf = prepared.long_results.opened(prepared.catalog, asking.windows.get(asking.model))
             if shelf is not None:
                 lent.push_async_callback(shelf.close)
             loop = AgenticLoop(asking, catalog, prepared.policy, prepared.around, self._loop, shelf=shelf)

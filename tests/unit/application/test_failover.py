@@ -19,6 +19,7 @@ from geode.application.targets import Target, target
 from geode.domain.content import Owner
 from geode.domain.errors import BillingError, ModelCallError
 from geode.domain.failures import CallFailure
+from geode.domain.models import ModelRow
 from geode.domain.offload import ResultLimits
 from geode.domain.pictures import PictureLimits
 from geode.domain.policy import Policy
@@ -253,11 +254,12 @@ async def test_results_are_fitted_to_the_window_of_the_model_that_is_asked() -> 
     limits = ResultLimits(remedy="cut", cut_tokens=30_000)
     policy = replace(ONCE, result_limits=limits)
     model = ScriptedModel(calls(("much", {})), fails(503), name="a")
-    other = ScriptedModel(calls(("much", {})), says("done"), name="b")
+    known = Capabilities(models=(ModelRow("m2", window=128_000),))
+    other = ScriptedModel(calls(("much", {})), says("done"), name="b", capabilities=known)
     clock = ManualClock()
-    loop = loop_of(model=model, fallbacks=[target(other, "gpt-4o")], tools=[much], policy=policy, clock=clock)
+    loop = loop_of(model=model, fallbacks=[target(other, "m2")], tools=[much], policy=policy, clock=clock)
     first, second = texts(answered(await loop.run("go")))
-    # Nothing is known of the window of "m": the limit of the policy. gpt-4o has one of 128,000: 5 % are 6,400 tokens.
+    # Nothing is known of the window of "m": the limit of the policy. "m2" has one of 128,000: 5 % are 6,400 tokens.
     assert 25_000 * 4 < len(first) <= 30_000 * 4
     assert 6_000 * 4 < len(second) <= 6_400 * 4
 

@@ -8,3 +8,4 @@ CLAUDE = capabilities_of("messages").models
 GPT = capabilities_of("responses", "openai").models
 GPT_CHAT = capabilities_of("chat", "openai").models
 RELAYED = capabilities_of("chat", "openrouter").models
+GLM = capabilities_of("chat", "glm").models

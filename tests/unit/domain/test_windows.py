@@ -1,10 +1,11 @@
-"""The windows of known models, by the longest prefix that fits."""
+"""The windows of known models, as `routing.toml` has them, by the longest prefix that fits."""
 
 from __future__ import annotations
 
 import pytest
 
-from geode.domain.windows import window_of
+from geode.domain.models import row_of
+from tests.unit.domain.rows import CLAUDE, GLM, GPT, RELAYED
 
 
 @pytest.mark.parametrize(
@@ -29,8 +30,9 @@ from geode.domain.windows import window_of
         ("glm-5", 200_000),
         ("glm-5-turbo", 202_752),
         ("glm-5.2", 1_000_000),
-        ("openrouter/anthropic/claude-sonnet-4-5", 200_000),
+        ("anthropic/claude-sonnet-4-5", 200_000),
         ("openai/gpt-5.2", 400_000),
+        ("z-ai/glm-5.2", 1_000_000),
         ("local-model", None),
         ("gpt-3", None),
         ("", None),
@@ -38,4 +40,5 @@ from geode.domain.windows import window_of
     ],
 )
 def test_the_window_of_a_model(model: str, tokens: int | None) -> None:
-    assert window_of(model) == tokens
+    rows = RELAYED if "/" in model else (*CLAUDE, *GPT, *GLM)
+    assert row_of(model, rows).window == tokens

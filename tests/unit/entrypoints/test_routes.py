@@ -324,3 +324,31 @@ def test_a_key_that_is_not_there_is_not_looked_for_elsewhere(home: Path, monkeyp
     registry, config = bootstrap_builtins(), configuration()
     with pytest.raises(Misuse, match="openai-payg has no key: set OPENAI_API_KEY"):
         find_connection(registry.route("gpt-5.2", (), config.sources), registry, config.environment)
+
+
+MOVED = "OPENAI_BASE_URL=https://elsewhere.example/v1\n"
+
+
+def test_a_folder_does_not_have_a_key_sent_to_an_address_of_its_choice(
+    home: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A cloned folder may hold a `.env`: what stands there moves no key that is from anywhere else."""
+    (tmp_path / ".env").write_text(MOVED)
+    with pytest.raises(Misuse, match=r"\.env:1 moves its address, and its key is not from there") as caught:
+        address_of("gpt-5.2")
+    assert caught.value.id == "address-place"
+    monkeypatch.delenv("OPENAI_API_KEY")
+    (tmp_path / ".env").write_text(MOVED + "OPENAI_API_KEY=sk-of-the-folder\n")
+    assert address_of("gpt-5.2") == "https://elsewhere.example/v1"
+
+
+def test_the_users_own_file_may_move_an_address(home: Path) -> None:
+    (home / ".env").write_text(MOVED)
+    assert address_of("gpt-5.2") == "https://elsewhere.example/v1"
+
+
+def address_of(id: str) -> str:
+    registry, config = bootstrap_builtins(), configuration()
+    endpoint = find_connection(registry.route(id, (), config.sources), registry, config.environment).endpoint
+    assert endpoint is not None
+    return endpoint.base_url

@@ -16,7 +16,6 @@ from geode.domain.loop.state import OpenRound, State
 from geode.domain.offload import cut, remedy_for
 from geode.domain.recovery import Recovery, concluded, next_step
 from geode.domain.rounds import as_decided, cleared, refusal, unapproved
-from geode.domain.windows import window_of
 
 
 def askable(state: State) -> tuple[str, ...]:
@@ -46,7 +45,7 @@ def decided(state: State, input: Decided) -> State:
 
 def _denied(state: State, call: ToolUseBlock, why: str) -> ToolResult:
     """What a person or a hook said, within the limit of the tool's results: it has no other guard."""
-    limits = state.terms.policy.limits_of(call.name).within(window_of(state.terms.owner.model)).without_store
+    limits = state.terms.policy.limits_of(call.name).within(state.terms.window).without_store
     found = result(call.id, "denied", f"denied: {why}")
     return cut(found, limits) if remedy_for(found, limits) == "cut" else found
 

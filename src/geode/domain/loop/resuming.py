@@ -37,6 +37,7 @@ def taken_up(
     *,
     verdicts: Mapping[str, Verdict] | None = None,
     fallbacks: tuple[Owner, ...] = (),
+    windows: Mapping[str, int] | None = None,
 ) -> State:
     """`state`, suspended some time ago, with its tools bound again by name.
 
@@ -50,7 +51,9 @@ def taken_up(
         raise CodecError("the snapshot is damaged: a run that is being stopped waits for nobody")
     if not isinstance(state.pending, Suspend):
         raise Misuse("not-suspended", f"run {state.terms.run_id} is not suspended; {type(state.pending).__name__} is pending")
-    return _reopened(state, _bound(state, owner, tools, now, fallbacks), answered, {}, verdicts or {})
+    return _reopened(
+        state, _bound(state, owner, tools, now, fallbacks=fallbacks, windows=windows or {}), answered, {}, verdicts or {}
+    )
 
 
 def revived(
@@ -63,6 +66,7 @@ def revived(
     reconciled: Mapping[str, ToolResult | None] | None = None,
     verdicts: Mapping[str, Verdict] | None = None,
     fallbacks: tuple[Owner, ...] = (),
+    windows: Mapping[str, int] | None = None,
 ) -> State:
     """`state`, the last that was written down of a run, as it goes on; one that is over stays as it is.
 
@@ -71,7 +75,7 @@ def revived(
     reconcilers found, None for a call that did not run, `outcome_unknown` where they do not know either.
     For the rest see `taken_up`.
     """
-    bound = _bound(state, owner, tools, now, fallbacks)
+    bound = _bound(state, owner, tools, now, fallbacks=fallbacks, windows=windows or {})
     match state.pending:
         case Finish():
             return state
@@ -150,13 +154,22 @@ def _unknown(id: str, name: str, why: str) -> ToolResult:
     return result(id, "outcome_unknown", text, f"its reconciler said: {why}" if why else "")
 
 
-def _bound(state: State, owner: Owner, tools: Mapping[str, ToolFacts], now: float, fallbacks: tuple[Owner, ...] = ()) -> State:
+def _bound(
+    state: State,
+    owner: Owner,
+    tools: Mapping[str, ToolFacts],
+    now: float,
+    *,
+    fallbacks: tuple[Owner, ...],
+    windows: Mapping[str, int],
+) -> State:
     """`state` with the models and tools of today; what was granted for a tool that changed is void."""
     changed = changed_tools(state, tools)
     terms = replace(
         state.terms,
         owner=state.terms.owner if state.terms.owner in fallbacks else owner,
         chain=(owner, *fallbacks) if fallbacks else (),
+        windows=windows,
         tools=tools,
         started_at=state.terms.started_at + max(0.0, now - state.now),
     )

@@ -121,7 +121,8 @@ class Terms:
 
     `tools` has facts and no handlers; `first_turn` is where the run began in the conversation as it is now.
     `owner` is the model that is asked. `chain` has the models that the run may use in their order, each once, the
-    session's own first; it is empty where no other may be used.
+    session's own first; it is empty where no other may be used. `windows` are the tokens that they read at most, by
+    model id, where that is known.
     """
 
     run_id: str
@@ -134,6 +135,12 @@ class Terms:
     started_at: float
     can_compact: bool = False
     chain: tuple[Owner, ...] = ()
+    windows: Mapping[str, int] = field(default_factory=dict[str, int])
+
+    @property
+    def window(self) -> int | None:
+        """The window of the model that is asked, in tokens, where it is known."""
+        return self.windows.get(self.owner.model)
 
     @property
     def next_owner(self) -> Owner | None:

@@ -58,15 +58,18 @@ def begin(
     can_compact: bool = False,
     first_choice: ToolChoice = Auto(),
     fallbacks: tuple[Owner, ...] = (),
+    windows: Mapping[str, int] | None = None,
 ) -> State:
     """The state of a run that has not started: its first model call is pending.
 
-    `fallbacks` are the models after `owner` that the run may switch to, in their order.
+    `fallbacks` are the models after `owner` that the run may switch to, in their order; `windows` is as in `Terms`.
     """
     closed = conversation.grown(turn)
     unplanned = CallModel(0, 0, first_choice, None, None, 0.0)
     chain = (owner, *fallbacks) if fallbacks else ()
-    terms = Terms(run_id, owner, policy, tools, can_ask, first_choice, len(closed.turns), now, can_compact, chain)
+    terms = Terms(
+        run_id, owner, policy, tools, can_ask, first_choice, len(closed.turns), now, can_compact, chain, windows or {}
+    )
     return next_call(State(terms, closed, now, unplanned, grants=policy.grants))
 
 

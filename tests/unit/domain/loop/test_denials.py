@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 
 from geode.domain.approval import Deny
-from geode.domain.content import Owner, ToolResult
+from geode.domain.content import ToolResult
 from geode.domain.loop.inputs import CallVetoed
 from geode.domain.loop.state import State
 from geode.domain.loop.step import step
@@ -20,14 +20,15 @@ from tests.unit.domain.builders import begun, call, decided, last_results, repli
 LONG = "no " * 200_000
 
 
-def asked(policy: Policy = Policy(), model: str = "acme-1") -> State:
+def asked(policy: Policy = Policy(), window: int | None = None) -> State:
     state = begun(policy)
-    state = replace(state, terms=replace(state.terms, owner=Owner("acme-payg", model)))
+    windows = {} if window is None else {state.terms.owner.model: window}
+    state = replace(state, terms=replace(state.terms, windows=windows))
     return replied(state, call("a", "write"))
 
 
-def denied(policy: Policy, why: str, *, by: str = "person", model: str = "acme-1") -> ToolResult:
-    state = asked(policy, model)
+def denied(policy: Policy, why: str, *, by: str = "person", window: int | None = None) -> ToolResult:
+    state = asked(policy, window)
     after = decided(state, "a", Deny(why)) if by == "person" else step(state, CallVetoed(state.now, "a", why))
     (found,) = last_results(after)
     assert found.kind == "denied"
@@ -59,5 +60,5 @@ def test_the_limit_may_be_of_the_tool() -> None:
 
 def test_a_small_window_makes_the_limit_smaller() -> None:
     """Five parts of a hundred of 200,000 tokens."""
-    found = denied(Policy(), LONG, model="claude-sonnet-4-5")
+    found = denied(Policy(), LONG, window=200_000)
     assert 9_000 < estimate_tokens(found.text) <= 10_000
