@@ -94,7 +94,8 @@ def _refuse_stray_key(target: Target, environment: Environment) -> None:
     if moved is None or not moved.place.startswith(f"{project_env()}:"):
         return
     found = environment.find(key.removeprefix("env:")) if key.startswith("env:") else None
-    if key and (found is None or not found.place.startswith(f"{project_env()}:")):
+    none_there = not key or (key.startswith("env:") and found is None)
+    if not none_there and (found is None or not found.place.startswith(f"{project_env()}:")):
         raise Misuse(
             "address-place",
             f"{target.name}: {moved.place} moves its address, and its key is not from there. Put {moved_by} where the key "

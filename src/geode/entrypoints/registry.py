@@ -7,6 +7,7 @@ sessions that begin later see.
 from __future__ import annotations
 
 import inspect
+import math
 import threading
 import tomllib
 from collections.abc import Iterator, Mapping
@@ -259,13 +260,24 @@ def _refuse(problems: list[Problem], file: TomlFile) -> None:
     """Misuse for the first of the problems, with the place in the file."""
     if not problems:
         return
-    first, *others = problems
-    keys = first.path
-    while keys and not _says(file.values, keys):
-        keys = keys[:-1]
+    # What the file itself says comes first, as it stands there: what ships only follows from it.
+    first, *others = sorted(problems, key=lambda one: _line_of(one, file))
+    keys = _said_of(first.path, file)
     place = file.where(keys) if keys else str(file.path)
     more = f" ({len(others)} more)" if others else ""
     raise Misuse("routing-file", f"{place}: {'.'.join(first.path)}: {first.text}{more}")
+
+
+def _line_of(problem: Problem, file: TomlFile) -> float:
+    keys = _said_of(problem.path, file)
+    return file.place_of(keys)[0] if len(keys) > 1 or keys == problem.path else math.inf
+
+
+def _said_of(path: tuple[str, ...], file: TomlFile) -> tuple[str, ...]:
+    """As much of the path as the file says something at."""
+    while path and not _says(file.values, path):
+        path = path[:-1]
+    return path
 
 
 def _says(values: Any, keys: tuple[str, ...]) -> bool:

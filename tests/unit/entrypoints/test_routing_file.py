@@ -1,0 +1,206 @@
+"""`routing.toml`: what is wrong with it is told with file, line and column; what is right is merged by key."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from decimal import Decimal
+from pathlib import Path
+
+import pytest
+
+import geode
+from geode.domain.errors import Misuse
+from geode.domain.models import row_of, rows_for
+from geode.domain.prices import Price, price_of
+from geode.domain.routing import RoutingTable
+from geode.domain.targets import BUILT_IN, Quirks
+from geode.entrypoints.capabilities import shipped_table
+from geode.entrypoints.cli.main import main
+from geode.entrypoints.registry import bootstrap_builtins, forget_adapters
+
+
+@pytest.fixture
+def file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+    monkeypatch.setenv("GEODE_HOME", str(tmp_path))
+    forget_adapters()
+    yield tmp_path / "routing.toml"
+    forget_adapters()
+
+
+LAB = '[providers.lab]\nbase_url = "http://gpu-3:8000/v1"\n'
+WRONG = [
+    ("model = [", ":1:10: this is no TOML"),
+    ('x = 1\n[model.defalts]\na = "gpt-5.2"\n', ':1:1: x: "x" is no key; known here: model, sources, routing, providers'),
+    ('[model.defalts]\na = "gpt-5.2"\n', ':1:1: model.defalts: "defalts" is no key; did you mean defaults?'),
+    ("\n[model.defaults]\n# mine\nopenai = 5\n", ":4:1: model.defaults.openai: input should be a valid string, got 5"),
+    ('[model.defaults]\nprimary = "gpd-5"\n', ':2:1: model.defaults.primary: no provider serves the model "gpd-5"'),
+    ('[model.defaults]\nprimary = ""\n', ":2:1: model.defaults.primary: string should have at least 1 character, got ''"),
+    ('[model.fallbacks]\nopenai = "gpt-5.2"\n', ":2:1: model.fallbacks.openai: input should be a valid list"),
+    (
+        '[model.fallbacks]\nopenai = ["gpt-5.2"]\n',
+        ':2:1: model.fallbacks.openai: a chain starts with the default of that name, "gpt-6-sol"',
+    ),
+    (
+        '[model.fallbacks]\nopenai = ["gpt-6-sol", "claude-opus-5-5", "gpt-6-sol"]\n',
+        ":2:1: model.fallbacks.openai: a chain names each model once",
+    ),
+    (
+        '[model.fallbacks]\nopenai = ["gpt-6-sol", "nope"]\n',
+        ':2:1: model.fallbacks.openai: no provider serves the model "nope"',
+    ),
+    (
+        '[model.fallbacks]\nmine = ["gpt-5.2"]\n',
+        ":2:1: model.fallbacks.mine: a chain starts with the default of that name",
+    ),
+    ('[sources]\nopenai = "oath"\n', ":2:1: sources.openai: openai has no credential source 'oath'. It has: payg, oauth"),
+    ('[sources]\nacme = "payg"\n', ":2:1: sources.acme: nobody serves 'acme'. Known: anthropic"),
+    (
+        '[routing.prefixes]\n"llama-" = "labb"\n' + LAB,
+        ':2:1: routing.prefixes.llama-: nobody is called "labb"; did you mean lab',
+    ),
+    ('[providers.lab]\nwire = "chat"\n', ":1:1: providers.lab: [providers.lab] has no base_url"),
+    (LAB + 'wire = "cha"\n', ":3:1: providers.lab.wire: input should be 'messages', 'responses' or 'chat', got 'cha'"),
+    (LAB + 'key = "sk-very-secret-key"\n', ":3:1: providers.lab.key: a key is never written into this file"),
+    (LAB + 'key = "env:"\n', ":3:1: providers.lab.key: key="),
+    ('[providers.lab]\nbase_url = "gpu-3:8000"\n', ":2:1: providers.lab.base_url: base_url must be http://HOST:PORT"),
+    (LAB + 'wire = "messages"\ndialect = "glm"\n', ":4:1: providers.lab.dialect: the wire messages has no dialect 'glm'"),
+    (
+        LAB + 'wire = "messages"\n[providers.lab.quirks]\ntools = false\n',
+        ":4:1: providers.lab.quirks: quirks are of compatible Chat",
+    ),
+    (
+        LAB + "[providers.lab.quirks]\nstream_useage = false\n",
+        ':4:1: providers.lab.quirks.stream_useage: "stream_useage" is no key; did',
+    ),
+    ('[providers.openai]\nbase_url = "http://x"\n', ':1:1: providers.openai: "openai" is the name of a maker of models'),
+    ('[providers.openai-payg]\nwire = "chat"\n', ":2:1: providers.openai-payg.wire: openai-payg ships with geode"),
+    ('[providers."a/b"]\nbase_url = "http://x"\n', ":1:1: providers.a/b: the name of a provider is one word without a slash"),
+    ('[models."lab/x"]\nwindow = "big"\n', ":2:1: models.lab/x.window: input should be a valid integer, got 'big'"),
+    ('[models."lab/x"]\nwindow = 0\n', ":2:1: models.lab/x.window: input should be greater than or equal to 1, got 0"),
+    ('[models."lab/x"]\nlike = "gpt-5.22"\n', ':2:1: models.lab/x.like: there is no row "gpt-5.22"; did you mean gpt-5.2?'),
+    ('[models.a]\nlike = "b"\n[models.b]\nlike = "a"\n', ":2:1: models.a.like: the rows are like each other in a circle"),
+    (
+        '[models.a]\neffort = ["low"]\ndefault_effort = "high"\n',
+        ':3:1: models.a.default_effort: "high" is none of its',
+    ),
+    ("[prices.a]\ninput = 1\n", ":1:1: prices.a.output: field required"),
+    ("[prices.a]\ninput = -1\noutput = 1\n", ":2:1: prices.a.input: input should be greater than or equal to 0"),
+    ("[prices.a]\ninput = nan\noutput = 1\n", ":2:1: prices.a.input: input should be a finite number"),
+]
+
+
+@pytest.mark.parametrize(("text", "said"), WRONG, ids=range(len(WRONG)))
+def test_what_is_wrong_is_told_with_its_place_and_never_a_key(text: str, said: str, file: Path) -> None:
+    file.write_text(text)
+    with pytest.raises(Misuse) as caught:
+        geode.session(model="gpt-5.2")
+    assert f"{file}{said}" in str(caught.value)
+    assert "sk-very" not in str(caught.value)
+
+
+def test_the_same_through_the_command_line(file: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    file.write_text('[sources]\nopenai = "oath"\n')
+    for arguments in (["run", "Hi", "--model", "gpt-5.2"], ["about"], ["models"], ["adapters"], ["config", "explain", "model"]):
+        assert main(arguments) == 2
+        assert f"{file}:2:1: sources.openai: openai has no credential source 'oath'" in capsys.readouterr().err
+
+
+def test_several_problems_are_counted(file: Path) -> None:
+    file.write_text("[models.a]\nwindow = 0\noutput = 0\n")
+    with pytest.raises(Misuse, match=r"models\.a\.window: .* \(1 more\)"):
+        bootstrap_builtins()
+
+
+# ---- what is right -------------------------------------------------------------------------------
+
+
+def merged(file: Path, text: str) -> RoutingTable:
+    file.write_text(text)
+    return bootstrap_builtins().table
+
+
+def test_without_a_file_what_ships_holds(file: Path) -> None:
+    assert bootstrap_builtins().table == shipped_table()
+
+
+def test_what_ships_chooses_no_model_and_has_no_chain() -> None:
+    """Fail-over chains are empty by default (spec section 7)."""
+    table = shipped_table()
+    assert "primary" not in table.defaults
+    assert set(table.fallbacks.values()) == {()}
+    assert table.sources == {"anthropic": "payg", "openai": "payg", "openrouter": "payg", "glm": "payg"}
+    assert dict(table.targets) == dict(BUILT_IN)
+
+
+def test_tables_are_merged_by_key_and_values_replaced(file: Path) -> None:
+    table = merged(
+        file,
+        '[model.defaults]\nopenai = "gpt-5.2"\n[model.fallbacks]\nopenai = ["gpt-5.2", "claude-opus-5-5"]\n'
+        '[models."gpt-5.2"]\nwindow = 7\n[prices."gpt-5.2"]\ninput = 1.75\noutput = 9\n',
+    )
+    assert table.defaults == {**shipped_table().defaults, "openai": "gpt-5.2"}
+    assert (table.chain_of("gpt-5.2"), table.chain_of("claude-opus-5-5")) == (
+        ("gpt-5.2", "claude-opus-5-5"),
+        ("claude-opus-5-5",),
+    )
+    row, before = (row_of("gpt-5.2", one.models) for one in (table, shipped_table()))
+    assert (row.window, row.efforts, row.output) == (7, before.efforts, before.output)
+    assert price_of("gpt-5.2", table.prices) == Price(Decimal("1.75"), Decimal(9), cached=Decimal("0.175"))
+
+
+def test_the_users_prefixes_come_first_in_their_order(file: Path) -> None:
+    table = merged(file, LAB + '[routing.prefixes]\n"o3" = "lab"\n"gpt-oss-" = "lab"\n')
+    assert [prefix for prefix, _ in table.prefixes] == [
+        *("o3", "gpt-oss-"),
+        *(prefix for prefix, _ in shipped_table().prefixes if prefix != "o3"),
+    ]
+
+
+def test_a_server_has_the_quirks_that_are_declared(file: Path) -> None:
+    quirks = '[providers.lab.quirks]\nchoice = ["auto", "none"]\ncontent_beside_calls = "empty"\nimages = "none"\n'
+    table = merged(file, LAB + quirks + 'stream_usage = false\noutput_limit = "max_completion_tokens"\ntools = false\n')
+    transport = table.targets["lab"].transport
+    assert transport is not None
+    assert transport.quirks == Quirks(False, frozenset({"auto", "none"}), "empty", "none", False, "max_completion_tokens")
+
+
+def test_rows_of_a_server_hold_there_alone(file: Path) -> None:
+    table = merged(file, LAB + '[models."lab/llama"]\nwindow = 8192\neffort = ["low"]\n[models.qwen]\nwindow = 4096\n')
+    of_lab = rows_for(table.targets["lab"], table.models)
+    assert [(row.prefix, row.window, row.efforts) for row in of_lab] == [("llama", 8192, ("low",)), ("qwen", 4096, None)]
+    assert row_of("llama", rows_for(table.targets["openai-payg"], table.models)).window is None
+
+
+def test_rows_of_known_makers_hold_behind_the_relay_and_sampling_there_is_not_assumed() -> None:
+    """Spec section 9: at effort none, behind OpenRouter, it is never assumed."""
+    table = shipped_table()
+    direct = row_of("gpt-5.2", rows_for(table.targets["openai-payg"], table.models))
+    relayed = row_of("openai/gpt-5.2", rows_for(table.targets["openrouter-payg"], table.models))
+    assert (direct.sampling_at_none, relayed.sampling_at_none) == (True, False)
+    assert (relayed.efforts, relayed.window, relayed.sampling) == (direct.efforts, direct.window, False)
+    claude = row_of("anthropic/claude-opus-4.6", rows_for(table.targets["openrouter-payg"], table.models))
+    assert (claude.efforts, claude.forced_with_effort, claude.window) == (None, False, 200_000)
+
+
+@pytest.mark.parametrize(
+    ("model", "input"),
+    [
+        ("claude-opus-4-5-20251101", "5"),
+        ("claude-opus-5-5", "4"),
+        ("gpt-5.2-2025-12-11", "1.75"),
+        ("claude-haiku-4-5-latest", "1"),
+        ("gpt-5.2-pro", None),
+        ("claude-opus-5-7", None),
+        ("unheard-of", None),
+    ],
+)
+def test_a_price_is_that_of_the_very_model_or_not_known(model: str, input: str | None) -> None:
+    """A longer name is another model, and may cost ten times as much. Figures: facts, section 10."""
+    found = price_of(model, shipped_table().prices)
+    assert (None if found is None else str(found.input)) == input
+
+
+def test_long_requests_have_their_own_price() -> None:
+    price = price_of("gpt-6-sol", shipped_table().prices)
+    assert price is not None
+    assert (price.above, price.input_above, price.output_above) == (272_000, Decimal(2), Decimal("1.5"))
