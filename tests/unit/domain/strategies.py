@@ -25,8 +25,8 @@ from geode.domain.policy import Policy
 from geode.domain.provider import Provider
 from geode.domain.request import Capabilities
 from geode.domain.retry import RetryPolicy
-from geode.domain.thinking import ThinkingBudget
 from geode.domain.targets import Quirks
+from geode.domain.thinking import ThinkingBudget
 from geode.domain.tools import ToolSpec
 from geode.domain.turns import AssistantTurn, Hint, HintKind, ToolResultsTurn, Turn, UserTurn
 from tests.unit.domain.builders import OTHER, OWNER

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import json
+import re
 from collections.abc import Callable
 from decimal import Decimal
 from pathlib import Path
@@ -13,6 +14,7 @@ import pytest
 from geode.domain.reply import Stop, Usage
 from geode.domain.script import Step
 from geode.domain.turns import UserTurn
+from geode.entrypoints.cli.chat_commands import COMMANDS
 from geode.entrypoints.cli.main import main
 from geode.entrypoints.cli.spending import Spending
 from geode.ports.events import ModelCalled, ModelReplied
@@ -126,6 +128,12 @@ def test_help_names_every_command(chat: Callable[..., Ran]) -> None:
         "/clear",
         "/quit",
     ]
+
+
+def test_the_page_names_every_command_as_help_does() -> None:
+    page = (Path(__file__).parents[4] / "docs" / "chat.md").read_text("utf-8")
+    rows = re.findall(r"^\| `/([^`]+)` \| (.+) \|$", page, re.MULTILINE)
+    assert rows == [(f"{name} {command.takes}".strip(), command.help) for name, command in COMMANDS.items()]
 
 
 def test_tools_say_what_becomes_of_their_calls(chat: Callable[..., Ran]) -> None:
