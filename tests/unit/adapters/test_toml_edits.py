@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from geode.adapters import toml_edits
-from geode.adapters.toml_edits import edit_toml
+from geode.adapters.toml_edits import edit_toml, edit_toml_at_once
 from geode.domain.errors import Misuse
 
 MODEL, OPENAI = ("model",), ("sources", "openai")
@@ -202,3 +202,13 @@ def test_without_the_package_the_extra_is_named(path: Path) -> None:
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=False)
     assert 'changing a file needs the package tomlkit: pip install "geode[cli]" [missing-extra]' in done.stderr
     assert not path.exists()
+
+
+def test_several_values_are_written_at_once_or_none_is(tmp_path: Path) -> None:
+    path = tmp_path / "config.toml"
+    path.write_text('# mine\neffort = "high"\n\n[sources]\nopenai = "payg"\n', "utf-8")
+    changes = {("model",): "m", ("effort",): None, ("sources", "glm"): "coding-plan"}
+    assert edit_toml_at_once(path, changes)
+    assert tomllib.loads(path.read_text("utf-8")) == {"model": "m", "sources": {"openai": "payg", "glm": "coding-plan"}}
+    assert path.read_text("utf-8").startswith("# mine\n")
+    assert not edit_toml_at_once(path, changes), "it says so already"

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import io
 import json
+import re
 from collections.abc import Callable
+from dataclasses import replace
 from decimal import Decimal
 from pathlib import Path
 
@@ -13,6 +15,7 @@ import pytest
 from geode.domain.reply import Stop, Usage
 from geode.domain.script import Step
 from geode.domain.turns import UserTurn
+from geode.entrypoints.cli.chat_commands import COMMANDS
 from geode.entrypoints.cli.main import main
 from geode.entrypoints.cli.spending import Spending
 from geode.ports.events import ModelCalled, ModelReplied
@@ -128,6 +131,12 @@ def test_help_names_every_command(chat: Callable[..., Ran]) -> None:
     ]
 
 
+def test_the_page_names_every_command_as_help_does() -> None:
+    page = (Path(__file__).parents[4] / "docs" / "chat.md").read_text("utf-8")
+    rows = re.findall(r"^\| `/([^`]+)` \| (.+) \|$", page, re.MULTILINE)
+    assert rows == [(f"{name} {command.takes}".strip(), command.help) for name, command in COMMANDS.items()]
+
+
 def test_tools_say_what_becomes_of_their_calls(chat: Callable[..., Ran]) -> None:
     script = (calls(("save", {"text": "a"})), says("Denied."), calls(("save", {"text": "b"})), says("Saved."))
     lines = ("/tools", "Save", "/approve save", "Save", "/approve none", "/approve all")
@@ -192,6 +201,52 @@ def test_a_cost_of_nothing_is_told_as_nothing() -> None:
     spending = Spending()
     reply(spending, "m", Usage(5, 5, Decimal(0)))
     assert list(spending.lines()) == ["a m: 1 reply, 5 tokens in, 5 out, $0"]
+
+
+# ---- the model ---------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("line", "said"),
+    [
+        (
+            "/model claude-sonnet-4-5",
+            "claude-sonnet-4-5 reads 200,000 tokens at most, and this conversation has 300,005: /clear",
+        ),
+        ("/model claude-opus-4-8 turbo", 'claude-opus-4-8 takes no effort "turbo"; it takes low, medium, high, xhigh, max'),
+        ("/model claude-sonnet-4-5x high", "claude-sonnet-4-5x reads 200,000 tokens at most"),
+        ("/model gpt-5.2", "gpt-5.2 cannot be used: openai-payg has no key: set OPENAI_API_KEY"),
+        ("/model llama", 'llama cannot be used: no provider serves the model "llama"'),
+    ],
+)
+def test_a_model_that_does_not_fit_is_refused_and_the_chat_goes_on_as_it_was(
+    chat: Callable[..., Ran], monkeypatch: pytest.MonkeyPatch, line: str, said: str
+) -> None:
+    monkeypatch.setenv("ANTHROPIC_API_KEY", "k")
+    long = replace(says("Long."), input_tokens=300_000)
+    code, out, err, model = chat("Read it all", line, "And?", script=(long, says("Still here.")))
+    assert (code, out) == (0, "Long.\nStill here.\n")
+    assert f"geode chat: {said}" in err
+    assert len(model.requests) == 2
+
+
+def test_after_clear_the_conversation_fits_again(chat: Callable[..., Ran], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("ANTHROPIC_API_KEY", "k")
+    long = replace(says("Long."), input_tokens=300_000)
+    _, out, err, _ = chat("Read it all", "/clear", "/model claude-sonnet-4-5", script=(long,))
+    assert "from the next prompt on claude-sonnet-4-5 answers, not " in out
+    assert err == ""
+
+
+def test_a_switch_is_said_with_the_conversation_that_goes_on(
+    chat: Callable[..., Ran], project: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("ANTHROPIC_API_KEY", "k")
+    _, out, _, _ = chat("Hi", "/model claude-opus-4-8 low", "/model claude-sonnet-4-5", script=(says("Hello."),))
+    assert "from the next prompt on claude-opus-4-8 at effort low answers, not " in out
+    assert "; the conversation of 2 turns goes on with it" in out
+    assert "from the next prompt on claude-sonnet-4-5 answers, not claude-opus-4-8 at effort low" in out, "it inherits none"
+    assert not (project / ".geode").exists(), "nothing is stored"
 
 
 # ---- runs that stopped -------------------------------------------------------------------------
