@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from decimal import Decimal
-from typing import Annotated, Any, Literal, TypeAlias, cast
+from typing import Annotated, Any, Final, Literal, TypeAlias, cast
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError
 
@@ -97,6 +97,9 @@ class _Row(_Table):
     choice: ChoiceWord | None = None
     effort_with_tools: EffortBesideTools | None = None
     binds_thinking: bool | None = None
+
+
+MODEL_ROW_KEYS: Final = tuple(_Row.model_fields)
 
 
 class _Price(_Table):

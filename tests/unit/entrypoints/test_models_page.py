@@ -1,0 +1,56 @@
+"""What docs/models.md says is what geode does: its tables and its files are read by the code that they are for."""
+
+from __future__ import annotations
+
+import re
+import tomllib
+from pathlib import Path
+
+from geode.adapters.toml_files import TomlFile
+from geode.domain.targets import BUILT_IN
+from geode.entrypoints.adapter_policy import policy_of
+from geode.entrypoints.capabilities import shipped_table
+from geode.entrypoints.registry import shipped_values
+from geode.entrypoints.routing_file import MODEL_ROW_KEYS, grammar_problems, merged, table_of
+
+PAGE = (Path(__file__).parents[3] / "docs" / "models.md").read_text("utf-8")
+
+
+def blocks(language: str) -> list[str]:
+    return re.findall(rf"^```{language}\n(.*?)^```$", PAGE, re.DOTALL | re.MULTILINE)
+
+
+def test_the_table_of_adapters_is_the_declaration() -> None:
+    rows = re.findall(r"^\| `([a-z-]+)` \| (\w+) \| ([a-z-]+) \| `([^`]+)`", PAGE, re.MULTILINE)
+    declared = [
+        (name, target.identity.id, target.credential.source, re.sub(r"^\w+:", "", target.credential.key or ""))
+        for name, target in BUILT_IN.items()
+    ]
+    assert rows == declared
+
+
+def test_every_address_variable_is_named() -> None:
+    moved_by = {target.transport.moved_by for target in BUILT_IN.values() if target.transport is not None}
+    assert moved_by <= set(re.findall(r"`([A-Z_]+_BASE_URL)`", PAGE))
+
+
+def test_every_prefix_that_ships_is_named() -> None:
+    first = PAGE.partition("2. Else the first prefix")[2].partition("3. Else")[0]
+    assert set(re.findall(r"`([^`]+)`", first)) == {prefix for prefix, _ in shipped_table().prefixes}
+
+
+def test_the_keys_of_rows_are_the_grammar() -> None:
+    sentence = PAGE.partition("Their keys\nare ")[2].partition(";")[0]
+    assert set(re.findall(r"`(\w+)`", sentence)) == set(MODEL_ROW_KEYS)
+
+
+def test_the_files_are_read_as_they_stand() -> None:
+    routing, chain, _, policy = blocks("toml")
+    for text in (routing, chain):
+        values = tomllib.loads(text)
+        assert grammar_problems(values) == []
+        table, problems = table_of(merged(shipped_values(), values))
+        assert problems == []
+    assert table.chain_of("gpt-6-sol") == ("gpt-6-sol", "claude-opus-5-5")
+    read = policy_of(TomlFile(Path("adapters.toml"), True, policy, tomllib.loads(policy)))
+    assert (read.allowed["acme-payg"].enabled, read.allowed["acme-payg"].identity) == (True, "acme")
