@@ -10,15 +10,15 @@ from typing import TypeAlias
 from returns.result import Result
 
 from geode.application.announcer import Announcer
+from geode.application.askable import Askable
 from geode.application.one_call import one_call
-from geode.application.targets import Target
 from geode.domain.content import Owner
 from geode.domain.conversation import Conversation
 from geode.domain.errors import Misuse, ModelCallError, RequestRefused
 from geode.domain.failures import CallFailure, classify_retry_error, describe
 from geode.domain.loop.outcome import error_of, reason_of
 from geode.domain.negotiation import negotiate
-from geode.domain.reply import AdapterCallResult
+from geode.domain.reply import AdapterCallResult, Usage
 from geode.domain.request import AdapterCallRequest, Limits
 from geode.domain.retry import GiveUp, NextModel, RetryAfter, RetryPolicy, after_failure
 from geode.domain.ways_out import way_on
@@ -27,7 +27,7 @@ from geode.ports.clock import Clock
 from geode.ports.model import Delta, Emit, ModelAdapter, TextPart, ThinkingPart
 
 # What a target is to be asked.
-Ask: TypeAlias = Callable[[Target], AdapterCallRequest]
+Ask: TypeAlias = Callable[[Askable], AdapterCallRequest]
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,11 +37,21 @@ class Served:
     reply: AdapterCallResult
     owner: Owner
 
+    @property
+    def text(self) -> str:
+        """What was said."""
+        return self.reply.text
+
+    @property
+    def usage(self) -> Usage:
+        """What it took."""
+        return self.reply.usage
+
 
 def text_call(conversation: Conversation, *, system: str = "", limits: Limits = Limits()) -> Ask:
     """A call without tools. The target's effort, temperature and thinking go out with it."""
 
-    def request(target: Target) -> AdapterCallRequest:
+    def request(target: Askable) -> AdapterCallRequest:
         return AdapterCallRequest(
             target.owner.model,
             conversation,
@@ -56,7 +66,7 @@ def text_call(conversation: Conversation, *, system: str = "", limits: Limits = 
 
 
 async def run_with_retry_policy(
-    target: Target,
+    target: Askable,
     ask: Ask,
     *,
     clock: Clock,
@@ -74,7 +84,7 @@ async def run_with_retry_policy(
 
 
 async def call_with_failover(
-    targets: Sequence[Target],
+    targets: Sequence[Askable],
     ask: Ask,
     *,
     clock: Clock,
@@ -100,7 +110,7 @@ async def call_with_failover(
     raise AssertionError("the last target was asked and neither answered nor failed")
 
 
-def _check(targets: Sequence[Target]) -> None:
+def _check(targets: Sequence[Askable]) -> None:
     owners = [target.owner for target in targets]
     if not owners:
         raise Misuse("no-targets", "call_with_failover has nobody to ask: give at least one target(adapter, model)")
@@ -118,7 +128,7 @@ class _Trying:
         self._shown = False
         self._said: list[str] = []
 
-    async def asked(self, target: Target, following: Target | None) -> AdapterCallResult | None:
+    async def asked(self, target: Askable, following: Askable | None) -> AdapterCallResult | None:
         """The reply of `target`, or None when the one that follows is to be asked."""
         adapter = await target.opened()
         request = _fitting(adapter, self._ask(target))

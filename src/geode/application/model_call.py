@@ -7,11 +7,11 @@ from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, replace
 
 from geode.application.announcer import Announcer
+from geode.application.askable import Askable, window_of
 from geode.application.catalog import Catalog
 from geode.application.foreign import explained, handed, warn
 from geode.application.hooking import Hooking
 from geode.application.one_call import one_call
-from geode.application.targets import Target, window_of
 from geode.domain.binding import bound
 from geode.domain.call_ids import with_unique_ids
 from geode.domain.choice import Named, ToolChoice, choice_word
@@ -41,7 +41,7 @@ class Asking:
     effort: str | None = None
     temperature: float | None = None
     thinking: Thinking | None = None
-    fallbacks: tuple[Target, ...] = ()
+    fallbacks: tuple[Askable, ...] = ()
 
     @property
     def owner(self) -> Owner:

@@ -12,6 +12,7 @@ from geode.application.foreign import kind_of, warn
 from geode.domain.failures import CallFailure
 from geode.domain.reply import AdapterCallResult
 from geode.domain.request import AdapterCallRequest
+from geode.domain.ways_out import of_unknown_model
 from geode.ports.model import Emit, ModelAdapter
 
 
@@ -37,7 +38,9 @@ async def one_call(
             raise
         return _late(seconds) if deadline.expired() else _broken(error)
     if isinstance(answer, Result):
-        return cast("Result[AdapterCallResult, CallFailure]", answer)
+        known = (row.prefix for row in adapter.capabilities.models)
+        result = cast("Result[AdapterCallResult, CallFailure]", answer)
+        return result.alt(lambda failure: of_unknown_model(failure, request.model, known))
     return _failure(f"the adapter returned {kind_of(answer)}, not a Success or a Failure")
 
 

@@ -77,7 +77,13 @@ _BILLING_CODES: Final = frozenset(
         *("1113", "1114", "1304", "1308", "1309", "1310", "1311", "1313"),
     }
 )
-_CONTEXT_CODES: Final = frozenset({"context_length_exceeded", "model_context_window_exceeded", "request_too_large", "1261"})
+_CONTEXT_CODES: Final = frozenset(
+    {
+        *("context_length_exceeded", "model_context_window_exceeded", "context_window_exceeded", "prompt_too_long", "1261"),
+        *("request_too_large", "request_body_too_large_after_decoding"),
+        "exceed_context_size_error",  # llama.cpp
+    }
+)
 # The status that an error would have had, for errors inside a 200 and for bodies that carry only a code.
 _STATUS_OF: Final = {
     **dict.fromkeys(("invalid_request_error", "not_found_error", "invalid_prompt", "invalid_image"), 400),
@@ -92,12 +98,14 @@ _STATUS_OF: Final = {
 _PASSING = re.compile(r"\bper[- ]min(ute)?\b|\b[RT]PM\b|\bconcurren(t requests?|cy)\b", re.IGNORECASE)
 # GLM says of these that they are limits of speed, on its plans too.
 _SPEED_CODES: Final = frozenset({"1302", "1303", "1305"})
-_LOW_CREDIT = re.compile(r"\bcredit balance is too low\b", re.IGNORECASE)
+_LOW_CREDIT = re.compile(r"\bcredit balance is too low\b|^you have reached your specified API usage limits\b", re.IGNORECASE)
 _KEY_LIMIT = re.compile(r"^key limit exceeded\b", re.IGNORECASE)
 _TOO_LONG = re.compile(
     r"\bprompt is too long\b|\binput length and `?max_tokens`? exceed\b"
     r"|\bmaximum context length is\b|\bcontext window\b.{0,100}\bexceed"
-    r"|\bexceeds? (?:the|this) (?:model's )?(?:maximum context length|context window)\b",
+    r"|\bexceeds? (?:the|this) (?:model's )?(?:maximum context length|(?:available )?context (?:window|size))\b"
+    r"|\blonger than the maximum model length\b|\bmodel is loaded with context length of only\b"
+    r"|\binput is too long\b|\btoo many (?:input )?tokens\b|\bhistory length exceeds maximum\b",
     re.IGNORECASE,
 )
 

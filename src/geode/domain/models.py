@@ -6,6 +6,7 @@ a known limit refuses anything. The rows themselves are in `routing.toml`.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Final, Literal, TypeAlias
@@ -49,9 +50,20 @@ class ModelRow:
 _NO_ROW: Final = ModelRow("")
 
 
+# What may follow where a row's name ends: a date, a variant; but no further number of a version, for that is another model.
+_GOES_ON: Final = re.compile(r"$|[@:]|-(?!\d{1,3}(?!\d))")
+
+
 def row_of(model: str, rows: Iterable[ModelRow]) -> ModelRow:
-    """The row of `model`: the one with the longest prefix, or one that limits nothing."""
-    return max((row for row in rows if model.startswith(row.prefix)), key=lambda row: len(row.prefix), default=_NO_ROW)
+    """The row of `model`: the one with the longest prefix that holds for it, or one that limits nothing."""
+    return max((row for row in rows if _holds(row.prefix, model)), key=lambda row: len(row.prefix), default=_NO_ROW)
+
+
+def _holds(prefix: str, model: str) -> bool:
+    """Whether a row with the prefix is one of the model: a name that ends in - or / is one of a whole family."""
+    if not model.startswith(prefix):
+        return False
+    return not prefix or prefix[-1] in "-/" or _GOES_ON.match(model, len(prefix)) is not None
 
 
 # Whose models are known to speak as their maker says, by wire and dialect.
@@ -81,19 +93,24 @@ def _held(target: Target, row: ModelRow) -> Iterator[ModelRow]:
     if slash and namespace in (target.name, target.identity.id):
         yield replace(row, prefix=rest)
     elif dialect == "openrouter" and row.maker in _PUBLISHERS:
-        yield _relayed(row)
+        yield from _relayed(row)
     elif not slash and row.maker in ("", target.identity.id, _MAKERS.get((wire, dialect))):
         yield row if wire == "chat" else replace(row, effort_beside_tools="any")
 
 
-def _relayed(row: ModelRow) -> ModelRow:
-    """The row of a model behind OpenRouter: what of it is known there (spec section 9).
+_DASHED_VERSION: Final = re.compile(r"-(\d)-(\d)(?!\d)")
+
+
+def _relayed(row: ModelRow) -> Iterator[ModelRow]:
+    """The rows of a model behind OpenRouter: what of it is known there (spec section 9).
 
     OpenAI's models keep their efforts and their default temperature; what becomes of a temperature at effort none is
     not assumed. Of the others the window alone is known, and that Anthropic's lose their reasoning to a forced tool
-    (wire facts A2).
+    (wire facts A2). It writes versions with a dot.
     """
-    prefix = f"{_PUBLISHERS[row.maker]}/{row.prefix}"
-    if row.maker == "openai":
-        return replace(row, prefix=prefix, sampling_at_none=False, effort_beside_tools="any")
-    return ModelRow(prefix, window=row.window, maker=row.maker, forced_with_effort=row.maker != "anthropic")
+    for name in dict.fromkeys((row.prefix, _DASHED_VERSION.sub(r"-\1.\2", row.prefix))):
+        prefix = f"{_PUBLISHERS[row.maker]}/{name}"
+        if row.maker == "openai":
+            yield replace(row, prefix=prefix, sampling_at_none=False, effort_beside_tools="any")
+        else:
+            yield ModelRow(prefix, window=row.window, maker=row.maker, forced_with_effort=row.maker != "anthropic")

@@ -2,11 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+from dataclasses import replace
 from typing import Final
 
 from geode.domain.failures import RETRYABLE, CallFailure, FailureClass, classify_retry_error, effective_status, provider_code
+from geode.domain.naming import closest
 
 _UNKNOWN_MODEL_CODES: Final = frozenset({"model_not_found", "1211", "1222"})
+# Wire facts E2 and F: GLM says so of an account in arrears, and of a key that came to the address of another plan.
+_ARREARS_OR_ADDRESS: Final = "1113"
+_REFUSALS: Final = frozenset({FailureClass.REQUEST_FATAL, FailureClass.OTHER_CLIENT})
 _OTHER_MODEL: Final = "Another model may do: /model, or name some to fall back on in [model.fallbacks]"
 
 
@@ -28,11 +34,25 @@ def way_on(failure: CallFailure) -> str:
             return ""
 
 
+def of_unknown_model(failure: CallFailure, model: str, known: Iterable[str]) -> CallFailure:
+    """The failure of a server that has no such model: it names the model, and those of the `known` ones that look like it."""
+    if classify_retry_error(failure) not in _REFUSALS or not _is_unknown_model(failure):
+        return failure
+    message = failure.message if model in failure.message else f'model "{model}" not found: {failure.message}'
+    close = closest(model, (name for name in known if name[-1:] not in ("-", "/")))
+    way_out = f"Known and close: {', '.join(close)}" if close and not failure.way_out else failure.way_out
+    return replace(failure, message=message, way_out=way_out)
+
+
 def _of_billing(failure: CallFailure) -> str:
     reset = _reset(failure)
     if failure.subscription:
         return f"The plan is used up: wait for the reset{f' at {reset}' if reset else ''}, or name a model of another account"
     wait = f", or wait for the reset at {reset}" if reset else ""
+    if provider_code(failure) == _ARREARS_OR_ADDRESS:
+        return (
+            f"Add credit in the account at the provider, or check base_url: a key of one plan is answered so on another's{wait}"
+        )
     return f"Add credit or raise the limit in the account at the provider{wait}"
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable, Sequence
 from typing import TypeAlias
 
-from geode.application.targets import Target, window_of
+from geode.application.askable import Askable, window_of
 from geode.domain.content import Owner
 from geode.domain.errors import Misuse
 from geode.domain.models import row_of
@@ -58,17 +58,17 @@ def _window(resolved: Resolved) -> int | None:
     return row_of(id, model.rows).window if isinstance(model, Connection) else window_of(model, id)
 
 
-def targets_of(
+def askables_of(
     fallbacks: Sequence[Resolved],
     open_model: Open,
     effort: Effort,
     temperature: float | None,
     thinking: Thinking | None,
-) -> tuple[Target, ...]:
+) -> tuple[Askable, ...]:
     """The fallbacks as a loop takes them, with the settings of the session."""
 
-    def target(resolved: Resolved) -> Target:
-        return Target(
+    def askable(resolved: Resolved) -> Askable:
+        return Askable(
             owner_of(resolved),
             lambda: open_model(resolved[0]),
             effort.of(resolved[0]),
@@ -77,4 +77,4 @@ def targets_of(
             _window(resolved),
         )
 
-    return tuple(map(target, fallbacks))
+    return tuple(map(askable, fallbacks))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TypeAlias
+from typing import Literal, TypeAlias
 
 from geode.domain.effort import inherited
 from geode.domain.errors import Misuse
@@ -19,6 +19,7 @@ from geode.ports.model import ModelAdapter
 
 log = logging.getLogger("geode")
 
+HelperRole: TypeAlias = Literal["reflection", "summary"]
 # What a setting that names a model comes to: an adapter, or how to come by one; and the model's id there.
 Resolved: TypeAlias = tuple[ModelAdapter | Connection, str]
 
@@ -44,6 +45,7 @@ class Resolution:
     def __init__(self, settings: Settings, default: str | ModelAdapter | None = None) -> None:
         """`default` is the model of sessions that name none, in tests."""
         self._settings, self._default = settings, default
+        self._helpers = dict[HelperRole, Resolved]()
 
     @cached_property
     def _configuration(self) -> Configuration:
@@ -53,6 +55,7 @@ class Resolution:
     def _registry(self) -> Registry:
         return bootstrap_builtins()
 
+    @cached_property
     def primary(self) -> Resolved:
         """By the argument, else by the configuration. Misuse where nothing names a model, or nobody serves it."""
         given = self._settings.get("model") or self._default
@@ -82,6 +85,22 @@ class Resolution:
         """The models that `[model.fallbacks]` names after this one; none where no chain begins with it."""
         model, _ = primary
         return self._registry.table.chain_of(model.route.id)[1:] if isinstance(model, Connection) else ()
+
+    def helper(self, role: HelperRole) -> Resolved:
+        """The model of calls beside a run: by `reflection_model` or `summary_model` of the configuration, else the primary.
+
+        The same one each time. A program that made its model itself has no other asked.
+        """
+        if role not in self._helpers:
+            self._helpers[role] = self._helper(role)
+        return self._helpers[role]
+
+    def _helper(self, role: HelperRole) -> Resolved:
+        primary = self.primary
+        if not isinstance(primary[0], Connection):
+            return primary
+        named = self._configuration.found(f"{role}_model")
+        return primary if named is None else self.resolved(named.value)
 
     @property
     def effort(self) -> Effort:

@@ -14,21 +14,26 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Any, Final, Protocol, Self, Unpack, cast, runtime_checkable
 
 from geode.application.agentic_loop import AgenticLoop
+from geode.application.announcer import Announcer
+from geode.application.askable import askable
+from geode.application.auxiliary import Served, run_with_retry_policy, text_call
 from geode.application.catalog import Catalog, said_of_denied
 from geode.application.equipment import Surroundings
 from geode.application.model_call import Asking
-from geode.application.prompts import Prompt
+from geode.application.prompts import Prompt, items_of
 from geode.domain.conversation import Conversation
 from geode.domain.errors import Misuse
 from geode.domain.loop.outcome import Outcome
 from geode.domain.policy import Policy
+from geode.domain.request import Limits
 from geode.domain.results import Rendering
 from geode.domain.thinking import Thinking, parse_thinking
+from geode.domain.turns import UserTurn
 from geode.entrypoints.approvers import AskEach, InTurn, takes_one
-from geode.entrypoints.fallbacks import fallbacks_of, targets_of
+from geode.entrypoints.fallbacks import askables_of, fallbacks_of
 from geode.entrypoints.long_results import LongResults, counter, long_results
 from geode.entrypoints.providers import Connection, connect
-from geode.entrypoints.resolution import Effort, Resolution, Resolved
+from geode.entrypoints.resolution import Effort, HelperRole, Resolution, Resolved
 from geode.entrypoints.settings import Answer, Settings, checked
 from geode.ports.approval import Approver
 from geode.ports.events import Observer
@@ -111,7 +116,7 @@ class Runtime:
                 prepared.effort.of(prepared.model),
                 prepared.temperature,
                 prepared.thinking,
-                targets_of(prepared.fallbacks, self._opened, prepared.effort, prepared.temperature, prepared.thinking),
+                askables_of(prepared.fallbacks, self._opened, prepared.effort, prepared.temperature, prepared.thinking),
             )
             catalog, shelf = prepared.long_results.opened(prepared.catalog, asking.windows.get(asking.model))
             if shelf is not None:
@@ -119,6 +124,34 @@ class Runtime:
             loop = AgenticLoop(asking, catalog, prepared.policy, prepared.around, self._loop, shelf=shelf)
             lent.callback(loop.close)
             yield loop
+
+    async def ask(
+        self, text: str, *, role: HelperRole = "summary", conversation: Conversation | None = None, system: str = ""
+    ) -> Served:
+        """One answer beside any run and without tools, such as a summary of `conversation`: `.text`, `.usage`, `.owner`.
+
+        By the model that is configured for the role (`summary_model`, `reflection_model`), else by the session's own, at
+        the effort of the session; with the retries of the policy, and nobody in its place. Raises BillingError,
+        AuthenticationError, RequestRefused or another ModelCallError, each with the facts in `failure`.
+        """
+        self._check_loop()
+        prepared = self._prepared
+        model, id = prepared.resolution.helper(role)
+        adapter = await self._opened(model)
+        helper = askable(adapter, id, effort=prepared.effort.of(model))
+        policy, asked = prepared.policy, (conversation or Conversation()).grown(UserTurn(items_of(text)))
+        limits = Limits(policy.max_output_tokens, policy.call_timeout_seconds, policy.idle_timeout_seconds)
+        announcer = Announcer(prepared.around.new_run_id(), prepared.around.observers, None)
+        try:
+            return await run_with_retry_policy(
+                helper,
+                text_call(asked, system=system, limits=limits),
+                clock=prepared.around.clock,
+                policy=policy.retry,
+                announcer=announcer,
+            )
+        finally:
+            announcer.close()
 
     def _check_loop(self) -> None:
         running = asyncio.get_running_loop()
@@ -206,6 +239,7 @@ async def run(
 class Prepared:
     """Settings, checked: everything a session needs but an open connection."""
 
+    resolution: Resolution
     model: ModelAdapter | Connection
     model_id: str
     fallbacks: tuple[Resolved, ...]
@@ -226,7 +260,7 @@ def prepare(settings: Settings) -> Prepared:
     from geode.entrypoints.tools import build_tools
 
     resolution = Resolution(settings, default.value)
-    model, model_id = primary = resolution.primary()
+    model, model_id = primary = resolution.primary
     fallbacks = fallbacks_of(settings, primary, resolution.resolved, resolution.chain_after(primary))
     deps = settings.get("deps")
     validator = settings.get("validator") or JsonschemaValidator()
@@ -247,6 +281,7 @@ def prepare(settings: Settings) -> Prepared:
     if around.approver is None and (denied := said_of_denied(catalog.facts, policy.grants)):
         log.warning("%s", denied)
     return Prepared(
+        resolution,
         model,
         model_id,
         fallbacks,

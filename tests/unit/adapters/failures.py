@@ -67,12 +67,16 @@ _ANTHROPIC: Final = "platform.claude.com/docs/en/api/errors"
 _OPENAI: Final = "platform.openai.com/docs/guides/error-codes"
 _LOW: Final = "Your credit balance is too low to access the Anthropic API. Please go to Plans & Billing to upgrade."
 
+_LIMITS: Final = "You have reached your specified API usage limits. You will regain access on 2026-12-01 at 00:00 UTC."
+
 ANTHROPIC: Final = [
     _anthropic(401, "authentication_error", "invalid x-api-key", AUTH, _ANTHROPIC),
     _anthropic(401, "authentication_error", "OAuth authentication is currently not supported", AUTH, _ANTHROPIC),
     _anthropic(403, "permission_error", "Your API key does not have permission to use the resource", AUTH, _ANTHROPIC),
     _anthropic(402, "billing_error", "there is an issue with billing or payment information", BILLING, _ANTHROPIC),
     _anthropic(400, "invalid_request_error", _LOW, BILLING, "github.com/anthropics/claude-code/issues/66314"),
+    _anthropic(400, "invalid_request_error", _LIMITS, BILLING, _ANTHROPIC),
+    _anthropic(413, "request_body_too_large_after_decoding", "The body is too large.", OVERFLOW, "wire facts E2"),
     *(
         _anthropic(429, "rate_limit_error", "limit", BILLING, "anthropic SDK 2.14", error={"details": {"error_code": code}})
         for code in ("enforced_spend_limit_reached", "contract_spend_limit_reached")
@@ -200,7 +204,28 @@ OPENROUTER: Final = [
     _openrouter(200, 401, "no credentials", AUTH),
     _openrouter(200, 400, "bad", FATAL),
 ]
-WHOLE: Final = [*ANTHROPIC, *OPENAI, *GLM, *OPENROUTER]
+# Servers of one's own, each in its own words.
+_LLAMA: Final = {"code": 400, "message": "the request exceeds the available context size", "type": "exceed_context_size_error"}
+_LM_STUDIO: Final = "the model is loaded with context length of only 4096 tokens, which is not enough"
+_VLLM: Final = "The decoder prompt (length 5000) is longer than the maximum model length of 4096."
+COMPATIBLE: Final = [
+    Sent("chat", 400, {"error": _LLAMA}, OVERFLOW, "llama.cpp, tools/server"),
+    Sent("chat", 400, {"error": f"Trying to keep the first 5000 tokens: {_LM_STUDIO}"}, OVERFLOW, "LM Studio"),
+    Sent("chat", 400, {"object": "error", "message": _VLLM, "type": "BadRequestError", "code": 400}, OVERFLOW, "vLLM"),
+    Sent("chat", 400, {"error": {"code": "prompt_too_long", "message": "no"}}, OVERFLOW, "facts 8"),
+    Sent("chat", 400, {"error": {"code": "context_window_exceeded", "message": "no"}}, OVERFLOW, "facts 8"),
+    *(
+        Sent("chat", 400, {"error": {"message": message}}, OVERFLOW, "facts 8")
+        for message in (
+            "Input is too long for requested model.",
+            "too many input tokens: 5000",
+            "History length exceeds maximum",
+        )
+    ),
+    # A word of a number of tokens is no overflow.
+    Sent("chat", 400, {"error": {"message": "max_tokens must be at most 4096"}}, FATAL, "facts 16, fix 15"),
+]
+WHOLE: Final = [*ANTHROPIC, *OPENAI, *GLM, *OPENROUTER, *COMPATIBLE]
 
 
 def _event(type: str, message: str, kind: FailureClass) -> Sent:

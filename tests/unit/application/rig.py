@@ -9,10 +9,10 @@ from geode.adapters.journal_memory import MemoryJournal
 from geode.adapters.schema_jsonschema import JsonschemaValidator
 from geode.adapters.scripted.model import ScriptedModel
 from geode.application.agentic_loop import AgenticLoop
+from geode.application.askable import Askable
 from geode.application.catalog import Catalog
 from geode.application.equipment import Surroundings
 from geode.application.model_call import Asking
-from geode.application.targets import Target
 from geode.domain.approval import Approve, Decision, Question
 from geode.domain.content import ToolResult, ToolUseBlock
 from geode.domain.conversation import Conversation
@@ -88,7 +88,7 @@ def loop_of(
     hooks: Iterable[Hooks] = (),
     renderers: Mapping[type, Callable[[Any], object]] | None = None,
     resizer: ImageResizer | None = None,
-    fallbacks: Iterable[Target] = (),
+    fallbacks: Iterable[Askable] = (),
 ) -> AgenticLoop:
     """A loop whose model plays `steps`, unless another model is given."""
     ids = iter(range(1, 1000))

@@ -11,8 +11,8 @@ from returns.result import Result
 from geode.adapters.clock_manual import ManualClock
 from geode.adapters.scripted.model import ScriptedModel
 from geode.application.announcer import Announcer
+from geode.application.askable import Askable, askable
 from geode.application.auxiliary import Served, call_with_failover, run_with_retry_policy, text_call
-from geode.application.targets import Target, target
 from geode.domain.content import Owner, Text
 from geode.domain.conversation import Conversation
 from geode.domain.errors import AuthenticationError, BillingError, Misuse, ModelCallError, RequestRefused, StreamInterrupted
@@ -36,7 +36,7 @@ class Several:
 
     def __init__(self, *scripts: list[Step]) -> None:
         self.models = [ScriptedModel(*steps, name=name) for name, steps in zip("abcd", scripts, strict=False)]
-        self.targets = [target(model, "m") for model in self.models]
+        self.targets = [askable(model, "m") for model in self.models]
         self.clock, self.seen = ManualClock(), Recorder()
 
     async def call(self, **more: Any) -> Served:
@@ -69,7 +69,7 @@ class Several:
 
 async def test_a_text_call_carries_the_settings_of_its_target() -> None:
     model = ScriptedModel(says("short"), name="a")
-    asked = target(model, "m", effort="low", temperature=0.5)
+    asked = askable(model, "m", effort="low", temperature=0.5)
     ask = text_call(ASKED, system="Be short.", limits=Limits(100, 5.0))
     served = await run_with_retry_policy(asked, ask, clock=ManualClock())
     assert (served.reply.text, served.owner) == ("short", Owner("a", "m"))
@@ -100,13 +100,13 @@ async def test_attempts_are_those_of_the_policy(attempts: int) -> None:
 async def test_by_default_no_other_model_of_the_adapter_is_asked() -> None:
     model = ScriptedModel(*[fails(503)] * 3)
     with pytest.raises(ModelCallError):
-        await run_with_retry_policy(target(model, "m"), ASK, clock=ManualClock())
+        await run_with_retry_policy(askable(model, "m"), ASK, clock=ManualClock())
     assert [request.model for request in model.requests] == ["m"] * 3
 
 
 async def test_the_models_that_are_named_are_asked_in_their_order() -> None:
     model = ScriptedModel(*[fails(503)] * 4, says("short"))
-    asked = target(model, "m", effort="low")
+    asked = askable(model, "m", effort="low")
     served = await run_with_retry_policy(asked, ASK, clock=ManualClock(), models=["m2", "m3"], policy=RetryPolicy(attempts=2))
     assert [(request.model, request.effort) for request in model.requests] == [
         *[("m", "low")] * 2,
@@ -156,7 +156,7 @@ async def test_the_last_exception_of_a_chain_names_every_model() -> None:
 async def test_what_will_not_pass_is_raised_at_once(step: Step, kind: type[ModelCallError], says_so: str) -> None:
     several = Several([step], [says("never")])
 
-    def streamed(asked: Target) -> AdapterCallRequest:
+    def streamed(asked: Askable) -> AdapterCallRequest:
         return AdapterCallRequest(asked.owner.model, ASKED, streamed=True)
 
     with pytest.raises(ModelCallError) as caught:
@@ -173,7 +173,7 @@ async def test_thoughts_are_no_visible_output() -> None:
     async def emit(delta: Delta) -> None:
         parts.append(delta)
 
-    def streamed(asked: Target) -> AdapterCallRequest:
+    def streamed(asked: Askable) -> AdapterCallRequest:
         return AdapterCallRequest(asked.owner.model, ASKED, streamed=True)
 
     served = await call_with_failover(several.targets, streamed, clock=several.clock, policy=RetryPolicy(attempts=1), emit=emit)
@@ -184,7 +184,7 @@ async def test_thoughts_are_no_visible_output() -> None:
 async def test_what_an_adapter_cannot_carry_is_refused_before_it_leaves() -> None:
     model = ScriptedModel(capabilities=Capabilities(effort=False))
     with pytest.raises(RequestRefused, match="model m takes no effort; leave it out") as caught:
-        await run_with_retry_policy(target(model, "m", effort="low"), ASK, clock=ManualClock())
+        await run_with_retry_policy(askable(model, "m", effort="low"), ASK, clock=ManualClock())
     assert (model.requests, caught.value.failure) == ([], None)
 
 
@@ -192,12 +192,12 @@ async def test_adapters_are_opened_when_they_are_asked() -> None:
     first, second = ScriptedModel(says("short"), name="a"), ScriptedModel(name="b")
     opened: list[str] = []
 
-    def closed(model: ScriptedModel) -> Target:
+    def closed(model: ScriptedModel) -> Askable:
         async def open_() -> ScriptedModel:
             opened.append(model.name)
             return model
 
-        return Target(Owner(model.name, "m"), open_)
+        return Askable(Owner(model.name, "m"), open_)
 
     await call_with_failover([closed(first), closed(second)], ASK, clock=ManualClock())
     assert opened == ["a"]
@@ -228,7 +228,7 @@ async def test_an_adapter_that_cancels_itself_is_broken(heard: bool) -> None:
 
     announcer = Announcer("aux", [], None) if heard else None
     with pytest.raises(ModelCallError, match="the adapter raised CancelledError"):
-        await call_with_failover([target(Odd(), "m")], ASK, clock=ManualClock(), announcer=announcer)
+        await call_with_failover([askable(Odd(), "m")], ASK, clock=ManualClock(), announcer=announcer)
 
 
 async def test_targets_are_some_and_each_once() -> None:
@@ -236,5 +236,5 @@ async def test_targets_are_some_and_each_once() -> None:
     with pytest.raises(Misuse, match=r"\[no-targets\]"):
         await call_with_failover([], ASK, clock=ManualClock())
     with pytest.raises(Misuse, match=r"scripted m is named twice; name each model once \[fallback-twice\]"):
-        await call_with_failover([target(model, "m"), target(model, "m")], ASK, clock=ManualClock())
+        await call_with_failover([askable(model, "m"), askable(model, "m")], ASK, clock=ManualClock())
     assert model.requests == []

@@ -15,7 +15,7 @@ from geode.adapters.clock_manual import ManualClock
 from geode.adapters.journal_file import FileJournal
 from geode.adapters.journal_memory import MemoryJournal
 from geode.adapters.scripted.model import ScriptedModel
-from geode.application.targets import Target, target
+from geode.application.askable import Askable, askable
 from geode.domain.content import Owner
 from geode.domain.errors import BillingError, ModelCallError
 from geode.domain.failures import CallFailure
@@ -57,12 +57,12 @@ class Chain:
         given = {"clock": self.clock, "observe": [self.seen], "tools": [look], "fallbacks": map(self.target, others)}
         self.loop = loop_of(model=first, **{**given, **self.more})
 
-    def target(self, model: ScriptedModel) -> Target:
+    def target(self, model: ScriptedModel) -> Askable:
         async def opened() -> ScriptedModel:
             self.opened.append(model.name)
             return model
 
-        return replace(target(model, "m"), opened=opened)
+        return replace(askable(model, "m"), opened=opened)
 
     @property
     def asked(self) -> list[int]:
@@ -189,7 +189,7 @@ async def test_with_the_last_one_failed_all_are_named() -> None:
 
 async def test_an_explicit_setting_is_refused_after_the_switch_and_never_dropped() -> None:
     plain = ScriptedModel(says("never"), name="b", capabilities=Capabilities(effort=False))
-    chain = Chain([[fails(503, message="busy")]], {"fallbacks": [target(plain, "m2", effort="high")], "policy": ONCE})
+    chain = Chain([[fails(503, message="busy")]], {"fallbacks": [askable(plain, "m2", effort="high")], "policy": ONCE})
     outcome = await failed(chain)
     assert plain.requests == []
     assert [one[2:4] for one in chain.switches] == [("b", "m2")]
@@ -199,7 +199,7 @@ async def test_an_explicit_setting_is_refused_after_the_switch_and_never_dropped
 
 async def test_each_model_gets_its_own_settings() -> None:
     other = ScriptedModel(says("done"), name="b")
-    chain = Chain([[fails(503)]], {"fallbacks": [target(other, "m2", effort="low", temperature=0.5)], "policy": ONCE})
+    chain = Chain([[fails(503)]], {"fallbacks": [askable(other, "m2", effort="low", temperature=0.5)], "policy": ONCE})
     answered(await chain.loop.run("go"))
     (request,) = other.requests
     assert (request.model, request.effort, request.temperature) == ("m2", "low", 0.5)
@@ -213,7 +213,7 @@ async def test_a_model_that_cannot_be_opened_ends_the_run(error: BaseException) 
     async def opened() -> ScriptedModel:
         raise error
 
-    chain = Chain([[fails(503, message="busy")]], {"fallbacks": [Target(Owner("b", "m2"), opened)], "policy": ONCE})
+    chain = Chain([[fails(503, message="busy")]], {"fallbacks": [Askable(Owner("b", "m2"), opened)], "policy": ONCE})
     outcome = await failed(chain)
     assert (outcome.reason, chain.switches) == ("model_error", [])
     why = f"b m2 cannot be asked: {type(error).__name__}: {error}. Before that, a m: busy"
@@ -226,7 +226,7 @@ async def test_a_model_that_takes_too_long_to_open_ends_the_run() -> None:
         raise AssertionError
 
     policy = replace(ONCE, call_timeout_seconds=0.05)
-    chain = Chain([[fails(503)]], {"fallbacks": [Target(Owner("b", "m2"), opened)], "policy": policy})
+    chain = Chain([[fails(503)]], {"fallbacks": [Askable(Owner("b", "m2"), opened)], "policy": policy})
     assert "b m2 cannot be asked: it was not ready within 0.05 s" in (await failed(chain)).why
 
 
@@ -237,7 +237,7 @@ async def test_the_time_that_opening_takes_counts() -> None:
         clock.advance(60.0)
         return ScriptedModel(says("too late"), name="b")
 
-    more = {"fallbacks": [Target(Owner("b", "m2"), opened)], "policy": replace(ONCE, max_seconds=60.0), "clock": clock}
+    more = {"fallbacks": [Askable(Owner("b", "m2"), opened)], "policy": replace(ONCE, max_seconds=60.0), "clock": clock}
     outcome = await Chain([[fails(503)]], more).loop.run("go")
     assert isinstance(outcome, geode.Exhausted)
     assert outcome.reason == "time_budget"
@@ -257,7 +257,7 @@ async def test_results_are_fitted_to_the_window_of_the_model_that_is_asked() -> 
     known = Capabilities(models=(ModelRow("m2", window=128_000),))
     other = ScriptedModel(calls(("much", {})), says("done"), name="b", capabilities=known)
     clock = ManualClock()
-    loop = loop_of(model=model, fallbacks=[target(other, "m2")], tools=[much], policy=policy, clock=clock)
+    loop = loop_of(model=model, fallbacks=[askable(other, "m2")], tools=[much], policy=policy, clock=clock)
     first, second = texts(answered(await loop.run("go")))
     # Nothing is known of the window of "m": the limit of the policy. "m2" has one of 128,000: 5 % are 6,400 tokens.
     assert 25_000 * 4 < len(first) <= 30_000 * 4
@@ -274,7 +274,7 @@ async def test_pictures_are_made_for_the_model_that_is_asked() -> None:
         return geode.Image("image/png", png)
 
     policy = replace(ONCE, oversize_images="refuse")
-    loop = loop_of(model=first, fallbacks=[target(other, "m2")], tools=[shot], policy=policy, clock=ManualClock())
+    loop = loop_of(model=first, fallbacks=[askable(other, "m2")], tools=[shot], policy=policy, clock=ManualClock())
     (text,) = texts(answered(await loop.run("go")))
     assert "image" in text
 
@@ -290,7 +290,7 @@ async def test_stopping_while_a_model_is_opened_ends_the_run_as_stopped() -> Non
         await asyncio.Event().wait()
         raise AssertionError
 
-    chain = Chain([[fails(503)]], {"fallbacks": [Target(Owner("b", "m2"), opened)], "policy": ONCE})
+    chain = Chain([[fails(503)]], {"fallbacks": [Askable(Owner("b", "m2"), opened)], "policy": ONCE})
     running = asyncio.create_task(chain.loop.run("go"))
     await opening.wait()
     chain.loop.stop()
@@ -306,7 +306,7 @@ async def test_cancelling_while_a_model_is_opened_passes_and_is_written_down() -
         await asyncio.Event().wait()
         raise AssertionError
 
-    more = {"fallbacks": [Target(Owner("b", "m2"), opened)], "policy": ONCE, "journal": journal}
+    more = {"fallbacks": [Askable(Owner("b", "m2"), opened)], "policy": ONCE, "journal": journal}
     chain = Chain([[fails(503)]], more)
     running = asyncio.create_task(chain.loop.run("go"))
     await opening.wait()
@@ -327,7 +327,7 @@ async def suspended(fallback: ScriptedModel) -> str:
     """A run that had switched to `fallback` and waits for a person."""
     first = ScriptedModel(fails(503), name="a")
     loop = loop_of(
-        model=first, fallbacks=[target(fallback, "m")], tools=[write], policy=ONCE, approver=Asks(lambda call: geode.Later())
+        model=first, fallbacks=[askable(fallback, "m")], tools=[write], policy=ONCE, approver=Asks(lambda call: geode.Later())
     )
     outcome = await loop.run("go")
     assert isinstance(outcome, geode.Suspended)
@@ -337,7 +337,7 @@ async def suspended(fallback: ScriptedModel) -> str:
 async def test_a_suspended_run_goes_on_with_the_model_it_had_switched_to() -> None:
     snapshot = await suspended(ScriptedModel(calls(geode.testing.Called("write", {}, "w1")), name="b"))
     primary, same, seen = ScriptedModel(name="a"), ScriptedModel(says("done"), name="b"), Recorder()
-    loop = loop_of(model=primary, fallbacks=[target(same, "m")], tools=[write], observe=[seen], approver=Asks())
+    loop = loop_of(model=primary, fallbacks=[askable(same, "m")], tools=[write], observe=[seen], approver=Asks())
     answered(await loop.resume(snapshot, {"w1": geode.Approve()}))
     assert (len(primary.requests), len(same.requests)) == (0, 1)
     assert [one for one in seen.of(Notice) if one.kind == "model_changed"] == []
@@ -360,7 +360,7 @@ async def test_a_resumed_run_whose_model_cannot_be_opened_ends() -> None:
     async def opened() -> ScriptedModel:
         raise RuntimeError("no key")
 
-    loop = loop_of(model=ScriptedModel(name="a"), fallbacks=[Target(Owner("b", "m"), opened)], tools=[write], approver=Asks())
+    loop = loop_of(model=ScriptedModel(name="a"), fallbacks=[Askable(Owner("b", "m"), opened)], tools=[write], approver=Asks())
     outcome = await loop.resume(snapshot, {"w1": geode.Approve()})
     assert isinstance(outcome, geode.Failed)
     assert outcome.reason == "request_error"

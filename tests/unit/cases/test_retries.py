@@ -14,7 +14,7 @@ import geode
 from geode.adapters.chat_completions.model import chat_model
 from geode.adapters.clock_manual import ManualClock
 from geode.adapters.http_json.endpoint import Endpoint
-from geode.application.targets import target
+from geode.application.askable import askable
 from geode.domain.conversation import Conversation
 from geode.domain.errors import BillingError, RequestRefused, StreamInterrupted
 from geode.domain.failures import FailureClass, classify_retry_error
@@ -285,7 +285,7 @@ async def test_cf_04_no_other_model_answers_in_silence() -> None:
 
 async def test_cf_04_with_a_chain_every_switch_is_told_and_the_answer_says_whose_it_is() -> None:
     seen, other = Recorder(), ScriptedModel(says("done"), name="other")
-    loop = loop_of(*[fails(503, message="busy")] * 3, clock=ManualClock(), observe=[seen], fallbacks=[target(other, "m2")])
+    loop = loop_of(*[fails(503, message="busy")] * 3, clock=ManualClock(), observe=[seen], fallbacks=[askable(other, "m2")])
     outcome = answered(await loop.run("go"))
     (switch,) = seen.of(ModelSwitched)
     assert (switch.from_adapter, switch.from_model) == ("scripted", "m")

@@ -95,6 +95,13 @@ async def test_2_model_not_found(monkeypatch: pytest.MonkeyPatch) -> None:
     assert outcome.reason == "request_error"
     assert outcome.why.startswith("openai-payg: The model `gpt-nope` does not exist. (404 model_not_found)")
     assert "req_" in outcome.why
+    assert ". Known and close: gpt-" in outcome.why
+    assert outcome.why.endswith(". See: geode models")
+
+
+async def test_2_model_not_found_where_the_server_does_not_name_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    outcome = await failed_with([fails(404, code="model_not_found", message="No such model.")], monkeypatch)
+    assert outcome.why.startswith('openai-payg: model "gpt-nope" not found: No such model. (404 model_not_found)')
 
 
 def test_3_no_annotation() -> None:

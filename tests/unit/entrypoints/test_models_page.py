@@ -7,6 +7,7 @@ import tomllib
 from pathlib import Path
 
 from geode.adapters.toml_files import TomlFile
+from geode.domain.routing import RoutingTable
 from geode.domain.targets import BUILT_IN
 from geode.entrypoints.adapter_policy import policy_of
 from geode.entrypoints.capabilities import shipped_table
@@ -44,13 +45,17 @@ def test_the_keys_of_rows_are_the_grammar() -> None:
     assert set(re.findall(r"`(\w+)`", sentence)) == set(MODEL_ROW_KEYS)
 
 
+def read(text: str) -> RoutingTable:
+    values = tomllib.loads(text)
+    assert grammar_problems(values) == []
+    table, problems = table_of(merged(shipped_values(), values))
+    assert problems == []
+    return table
+
+
 def test_the_files_are_read_as_they_stand() -> None:
     routing, chain, _, policy = blocks("toml")
-    for text in (routing, chain):
-        values = tomllib.loads(text)
-        assert grammar_problems(values) == []
-        table, problems = table_of(merged(shipped_values(), values))
-        assert problems == []
-    assert table.chain_of("gpt-6-sol") == ("gpt-6-sol", "claude-opus-5-5")
-    read = policy_of(TomlFile(Path("adapters.toml"), True, policy, tomllib.loads(policy)))
-    assert (read.allowed["acme-payg"].enabled, read.allowed["acme-payg"].identity) == (True, "acme")
+    tables = list(map(read, (routing, chain)))
+    assert tables[-1].chain_of("gpt-6-sol") == ("gpt-6-sol", "claude-opus-5-5")
+    allowed = policy_of(TomlFile(Path("adapters.toml"), True, policy, tomllib.loads(policy))).allowed
+    assert (allowed["acme-payg"].enabled, allowed["acme-payg"].identity) == (True, "acme")

@@ -179,7 +179,7 @@ def test_rows_of_known_makers_hold_behind_the_relay_and_sampling_there_is_not_as
     assert (direct.sampling_at_none, relayed.sampling_at_none) == (True, False)
     assert (relayed.efforts, relayed.window, relayed.sampling) == (direct.efforts, direct.window, False)
     claude = row_of("anthropic/claude-opus-4.6", rows_for(table.targets["openrouter-payg"], table.models))
-    assert (claude.efforts, claude.forced_with_effort, claude.window) == (None, False, 200_000)
+    assert (claude.efforts, claude.forced_with_effort, claude.window) == (None, False, 1_000_000)
 
 
 @pytest.mark.parametrize(

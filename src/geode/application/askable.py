@@ -12,7 +12,7 @@ from geode.ports.model import ModelAdapter
 
 
 @dataclass(frozen=True, slots=True)
-class Target:
+class Askable:
     """A model of an adapter, which `opened` gives; it may be awaited more than once.
 
     The settings are sent as they are, or the call is refused. `window` is what it reads at most, in tokens, where that
@@ -32,17 +32,17 @@ def window_of(adapter: ModelAdapter, model: str) -> int | None:
     return row_of(model, adapter.capabilities.models).window
 
 
-def target(
+def askable(
     adapter: ModelAdapter,
     model: str,
     *,
     effort: str | None = None,
     temperature: float | None = None,
     thinking: Thinking | None = None,
-) -> Target:
+) -> Askable:
     """The target whose adapter is there already."""
 
     async def opened() -> ModelAdapter:
         return adapter
 
-    return Target(Owner(adapter.name, model), opened, effort, temperature, thinking, window_of(adapter, model))
+    return Askable(Owner(adapter.name, model), opened, effort, temperature, thinking, window_of(adapter, model))
