@@ -17,6 +17,7 @@ from geode.domain.prices import Price
 from geode.domain.targets import BUILT_IN, IDENTITIES, Target
 
 OPENROUTER_NAMESPACE: Final = "openrouter"
+_LONGEST: Final = 256
 # Models that the relay itself serves; their own ids begin with its name.
 _OF_THE_RELAY: Final = frozenset({"auto", "free"})
 
@@ -62,8 +63,8 @@ def resolve(
     `own` are targets of the caller's, each in the place of one of its name. `sources` are stronger than the
     table's.
     """
-    if model != model.strip() or not model:
-        return Failure(f"the model id {model!r} is empty or has white space around it")
+    if problem := _id_problem(model):
+        return Failure(f"the model id {model!r:.80} {problem}")
     known = {**table.targets, **{target.name: target for target in own}}
     chosen = {**table.sources, **(sources or {})}
     name, slash, rest = model.partition("/")
@@ -76,6 +77,15 @@ def resolve(
             left = model.removeprefix(prefix) if prefix.endswith("/") else model
             return Success(Route(known[to], left, model)) if to in known else _of_identity(to, left, model, known, chosen)
     return Failure(_unknown(model, table, known, own))
+
+
+def _id_problem(model: str) -> str:
+    """What no id of a model has; "" if nothing is wrong. Whatever passes can be sent and shown."""
+    if not model or model != model.strip():
+        return "is empty or has white space around it"
+    if not model.isprintable():
+        return "has line ends, control characters or half of a character in it"
+    return "" if len(model) <= _LONGEST else f"has {len(model)} characters; no id has more than {_LONGEST}"
 
 
 def target_of(identity: str, source: str, targets: Mapping[str, Target]) -> Result[Target, str]:

@@ -303,6 +303,10 @@ def test_what_was_resolved_is_not_read_again(home: Path) -> None:
         (" gpt-5.2", "is empty or has white space around it"),
         ("gpt-5.2\n", "is empty or has white space around it"),
         ("claude-x/y", "no provider serves the model"),
+        ("gpt-5.2\nx", "has line ends, control characters or half of a character in it"),
+        ("gpt-\x1b[31mred", "has line ends, control characters or half of a character in it"),
+        ("gpt-\udcff", "has line ends, control characters or half of a character in it"),
+        ("gpt-" + "x" * 253, "has 257 characters; no id has more than 256"),
     ],
 )
 def test_an_id_that_nobody_serves_is_refused_before_anything_leaves(id: str, said: str, home: Path) -> None:
