@@ -86,6 +86,10 @@ PLAYED: dict[str, tuple[Script, str]] = {
             "mirror in its place: failed (the copy is being made); cached as a fallback: ok.\n"
         ),
     ),
+    "quickstart: A summary, or another call beside a run": (
+        (says("A hard stone."), says("Hard stone that makes sparks.")),
+        "Hard stone that makes sparks.\n",
+    ),
     "quickstart: Keep a conversation": ((says("Hello."), says("Ada.")), "()\nAda.\n"),
     "quickstart: Store and continue": (
         (says("Hello."), says("Ada.")),

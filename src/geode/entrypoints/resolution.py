@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Literal, TypeAlias
 
+from geode.domain.configuration import Found
 from geode.domain.effort import inherited
 from geode.domain.errors import Misuse
 from geode.domain.models import row_of
@@ -64,10 +65,7 @@ class Resolution:
         named = self._configuration.found("model")
         if named is None:
             raise no_model()
-        try:
-            return self.resolved(named.value)
-        except Misuse as error:
-            raise error.said_of(f"the id comes from {named.place}") if error.id == "unknown-model" else error from None
+        return self._configured(named)
 
     def resolved(self, model: str | ModelAdapter) -> Resolved:
         """How the model is reached. Misuse says what keeps it from that; nothing is opened."""
@@ -100,7 +98,13 @@ class Resolution:
         if not isinstance(primary[0], Connection):
             return primary
         named = self._configuration.found(f"{role}_model")
-        return primary if named is None else self.resolved(named.value)
+        return primary if named is None else self._configured(named)
+
+    def _configured(self, named: Found) -> Resolved:
+        try:
+            return self.resolved(named.value)
+        except Misuse as error:
+            raise error.said_of(f"the id comes from {named.place}") if error.id == "unknown-model" else error from None
 
     @property
     def effort(self) -> Effort:
