@@ -3,49 +3,30 @@
 from __future__ import annotations
 
 import asyncio
-import logging
-import math
-import uuid
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack, asynccontextmanager
-from dataclasses import dataclass
-from pathlib import Path
 from types import TracebackType
-from typing import TYPE_CHECKING, Any, Final, Protocol, Self, Unpack, cast, runtime_checkable
+from typing import TYPE_CHECKING, Any, Final, Protocol, Self, Unpack, runtime_checkable
 
 from geode.application.agentic_loop import AgenticLoop
 from geode.application.announcer import Announcer
 from geode.application.askable import askable
 from geode.application.auxiliary import Served, run_with_retry_policy, text_call
-from geode.application.catalog import Catalog, said_of_denied
-from geode.application.equipment import Surroundings
 from geode.application.model_call import Asking
 from geode.application.prompts import Prompt, items_of
 from geode.domain.conversation import Conversation
 from geode.domain.errors import Misuse
 from geode.domain.loop.outcome import Outcome
-from geode.domain.policy import Policy
 from geode.domain.request import Limits
-from geode.domain.results import Rendering
-from geode.domain.thinking import Thinking, parse_thinking
 from geode.domain.turns import UserTurn
-from geode.entrypoints.approvers import AskEach, InTurn, takes_one
-from geode.entrypoints.fallbacks import askables_of, fallbacks_of
-from geode.entrypoints.long_results import LongResults, counter, long_results
+from geode.entrypoints.preparing import prepare
 from geode.entrypoints.providers import Connection, connect
-from geode.entrypoints.resolution import Effort, HelperRole, Resolution, Resolved
-from geode.entrypoints.settings import Answer, Settings, checked
-from geode.ports.approval import Approver
-from geode.ports.events import Observer
-from geode.ports.hooks import Hooks
-from geode.ports.images import ImageResizer
-from geode.ports.journal import Journal
+from geode.entrypoints.session_models import HelperRole, default
+from geode.entrypoints.settings import Settings, checked
 from geode.ports.model import ModelAdapter
 
 if TYPE_CHECKING:
     import httpx2
-
-log = logging.getLogger("geode")
 
 
 @runtime_checkable
@@ -53,15 +34,6 @@ class ChecksItsEnd(Protocol):
     """A model that has something to say when its runtime closes: a script that was not played to its end."""
 
     def finish(self) -> None: ...
-
-
-class _DefaultModel:
-    """The model of sessions that name none, for tests."""
-
-    value: str | ModelAdapter | None = None
-
-
-default = _DefaultModel()
 
 
 class Runtime:
@@ -74,10 +46,12 @@ class Runtime:
     def __init__(self, *, max_sessions: int | None = None, **settings: Unpack[Settings]) -> None:
         settings = checked(settings)
         self._prepared = prepare(settings)
+        self._models = self._prepared.models
         self._http = settings.get("http")
         self._max_sessions = _checked_max(max_sessions)
         self._loop: asyncio.AbstractEventLoop | None = None
-        self._adapters: dict[int, ModelAdapter] = {}
+        # By identity, each with what it was made of, so that no other can have its identity.
+        self._adapters: dict[int, tuple[ModelAdapter | Connection, ModelAdapter]] = {}
 
     async def __aenter__(self) -> Self:
         if self._loop is not None:
@@ -94,7 +68,8 @@ class Runtime:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         await self._open.__aexit__(kind, error, trace)
-        models: dict[int, object] = {**{id(model): model for model, _ in self._prepared.fallbacks}, **self._adapters}
+        opened = {id(adapter): adapter for _, adapter in self._adapters.values()}
+        models: dict[int, object] = {**{id(model): model for model, _ in self._models.fallbacks}, **opened}
         self._loop, self._adapters = None, {}
         for model in models.values():
             # A default model serves other sessions too; whoever set it checks its end.
@@ -109,14 +84,16 @@ class Runtime:
             if self._places is not None:
                 await lent.enter_async_context(self._places)
             prepared = self._prepared
+            self._models = models = self._models.of_today()
+            model, id = models.primary
             asking = Asking(
-                await self._opened(prepared.model),
-                prepared.model_id,
+                await self._opened(model),
+                id,
                 prepared.system,
-                prepared.effort.of(prepared.model),
+                models.effort.of(model),
                 prepared.temperature,
                 prepared.thinking,
-                askables_of(prepared.fallbacks, self._opened, prepared.effort, prepared.temperature, prepared.thinking),
+                models.askables(self._opened, prepared.temperature, prepared.thinking),
             )
             catalog, shelf = prepared.long_results.opened(prepared.catalog, asking.windows.get(asking.model))
             if shelf is not None:
@@ -136,9 +113,8 @@ class Runtime:
         """
         self._check_loop()
         prepared = self._prepared
-        model, id = prepared.resolution.helper(role)
-        adapter = await self._opened(model)
-        helper = askable(adapter, id, effort=prepared.effort.of(model))
+        model, id = self._models.helper(role)
+        helper = askable(await self._opened(model), id, effort=self._models.effort.of(model))
         policy, asked = prepared.policy, (conversation or Conversation()).grown(UserTurn(items_of(text)))
         limits = Limits(policy.max_output_tokens, policy.call_timeout_seconds, policy.idle_timeout_seconds)
         announcer = Announcer(prepared.around.new_run_id(), prepared.around.observers, None)
@@ -167,8 +143,8 @@ class Runtime:
         async with self._connecting:
             if id(model) not in self._adapters:
                 made = await connect(model, await self._client()) if isinstance(model, Connection) else model
-                self._adapters[id(model)] = made
-            return self._adapters[id(model)]
+                self._adapters[id(model)] = (model, made)
+            return self._adapters[id(model)][1]
 
     async def _client(self) -> httpx2.AsyncClient:
         """The host's client, or one of our own, closed with this runtime."""
@@ -232,154 +208,9 @@ async def run(
         return await loop.run(prompt, conversation=conversation, tool_choice=tool_choice)
 
 
-# ---- settings to values ------------------------------------------------------------------------
-
-
-@dataclass(frozen=True, slots=True)
-class Prepared:
-    """Settings, checked: everything a session needs but an open connection."""
-
-    resolution: Resolution
-    model: ModelAdapter | Connection
-    model_id: str
-    fallbacks: tuple[Resolved, ...]
-    system: str
-    effort: Effort
-    temperature: float | None
-    thinking: Thinking | None
-    policy: Policy
-    catalog: Catalog
-    around: Surroundings
-    long_results: LongResults
-
-
-def prepare(settings: Settings) -> Prepared:
-    """`settings` as values. Misuse for whatever cannot work."""
-    from geode.adapters.clock_system import SystemClock
-    from geode.adapters.schema_jsonschema import JsonschemaValidator
-    from geode.entrypoints.tools import build_tools
-
-    resolution = Resolution(settings, default.value)
-    model, model_id = primary = resolution.primary
-    fallbacks = fallbacks_of(settings, primary, resolution.resolved, resolution.chain_after(primary))
-    deps = settings.get("deps")
-    validator = settings.get("validator") or JsonschemaValidator()
-    catalog = Catalog.of(build_tools(settings.get("tools", ()), deps, validator), validator)
-    around = Surroundings(
-        settings.get("clock") or SystemClock(),
-        _journal(settings.get("journal")),
-        lambda: uuid.uuid4().hex,
-        _approver(settings),
-        _observers(settings),
-        deps,
-        _hooks(settings),
-        Rendering(dict(settings.get("renderers", {}))),
-        _resizer(settings.get("resizer")),
-        counter(settings),
-    )
-    policy = _policy(settings)
-    if around.approver is None and (denied := said_of_denied(catalog.facts, policy.grants)):
-        log.warning("%s", denied)
-    return Prepared(
-        resolution,
-        model,
-        model_id,
-        fallbacks,
-        settings.get("system", ""),
-        resolution.effort,
-        _temperature(settings),
-        parse_thinking(settings.get("thinking")),
-        policy,
-        catalog,
-        around,
-        long_results(settings, catalog, policy, around),
-    )
-
-
-def _journal(journal: object) -> Journal:
-    """The journal that `journal` is, or that keeps its runs in the folder of that name; nothing is kept without one."""
-    if journal is None or journal == "":
-        from geode.adapters.journal_memory import NoJournal
-
-        return NoJournal()
-    if isinstance(journal, str | Path):
-        from geode.adapters.journal_file import FileJournal
-
-        return FileJournal(journal)
-    if not isinstance(journal, Journal):
-        raise Misuse("journal-type", f"journal must be a folder or a geode.ports.Journal, got {type(journal).__name__}")
-    return journal
-
-
-def _resizer(resizer: object) -> ImageResizer:
-    """The resizer that `resizer` is; without one, Pillow, which says itself where it is not installed."""
-    if resizer is None:
-        from geode.adapters.images_pillow import PillowImages
-
-        return PillowImages()
-    if isinstance(resizer, type) or not isinstance(resizer, ImageResizer):
-        kind = resizer.__name__ if isinstance(resizer, type) else type(resizer).__name__
-        raise Misuse("resizer-type", f"resizer must be an object with fitted(image, max_bytes=…, max_side=…), got {kind}")
-    return resizer
-
-
-def _approver(settings: Settings) -> Approver | None:
-    approve: object = settings.get("approve")
-    if approve is None:
-        return None
-    decide = getattr(approve, "decide", None)
-    asked = approve if decide is None else decide
-    if not callable(asked):
-        raise Misuse("approve-type", f"approve must be a function of one call or an Approver, got {type(approve).__name__}")
-    if not takes_one(asked):
-        name = getattr(asked, "__qualname__", type(asked).__name__)
-        raise Misuse("approve-type", f"approve={name} cannot be called with one argument, the call to answer for")
-    return InTurn(AskEach(cast("Answer", approve)) if decide is None else cast("Approver", approve), approve)
-
-
-def _observers(settings: Settings) -> tuple[Observer, ...]:
-    observe = settings.get("observe")
-    if observe is None:
-        return ()
-    several: Sequence[object] = observe if isinstance(observe, list | tuple) else (observe,)
-    for observer in several:
-        if not callable(observer):
-            raise Misuse("observe-type", f"observe must be a function of one event, got {type(observer).__name__}")
-    return cast("tuple[Observer, ...]", tuple(several))
-
-
-def _hooks(settings: Settings) -> tuple[Hooks, ...]:
-    hooks: object = settings.get("hooks")
-    if hooks is None:
-        return ()
-    several = cast("Sequence[object]", hooks if isinstance(hooks, list | tuple) else (hooks,))
-    for one in several:
-        if not isinstance(one, Hooks):
-            raise Misuse("hooks-type", f"hooks must be Hooks(before_tool=…), got {type(one).__name__}")
-    return cast("tuple[Hooks, ...]", tuple(several))
-
-
-def _temperature(settings: Settings) -> float | None:
-    value: object = settings.get("temperature")
-    if value is None:
-        return None
-    if not isinstance(value, int | float) or isinstance(value, bool) or not math.isfinite(value):
-        raise Misuse("temperature", f'temperature must be a number, got "{value}"')
-    return float(value)
-
-
 def _checked_max(max_sessions: object) -> int | None:
     if max_sessions is None:
         return None
     if not isinstance(max_sessions, int) or isinstance(max_sessions, bool) or max_sessions < 1:
         raise Misuse("max-sessions", f"max_sessions must be a whole number of 1 or more, got {max_sessions!r}")
     return max_sessions
-
-
-def _policy(settings: Settings) -> Policy:
-    policy: object = settings.get("policy")
-    if policy is None:
-        return Policy()
-    if not isinstance(policy, Policy):
-        raise Misuse("policy-type", f"policy must be a Policy, got {type(policy).__name__}: Policy(max_rounds=…)")
-    return policy

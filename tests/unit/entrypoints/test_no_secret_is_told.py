@@ -163,7 +163,7 @@ async def run(told: Told, provider: geode.Provider, folder: Path, *, streamed: b
                 told.outcome = getattr(told.events[-1], "outcome", None)
             else:
                 told.outcome = await loop.run("Hi")
-            adapter: Any = next(iter(runtime._adapters.values()))
+            adapter: Any = next(iter(runtime._adapters.values()))[1]
             client = adapter.exchange.client
             held = (runtime, loop, adapter, adapter.exchange, adapter.exchange.endpoint, adapter.exchange.endpoint.credential)
             told.add("what geode holds", *held, *(vars(one) for one in held if hasattr(one, "__dict__")))

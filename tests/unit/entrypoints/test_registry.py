@@ -171,6 +171,31 @@ async def test_reloading_during_a_run_changes_nothing_for_it_and_is_there_for_th
     assert (asked, reloaded) == (["http://127.0.0.1:1/v1", "http://127.0.0.1:2/v1"], [2, 3])
 
 
+async def test_the_next_session_of_a_runtime_has_the_next_generation(places: Places, monkeypatch: pytest.MonkeyPatch) -> None:
+    from geode.entrypoints import runtime
+
+    asked: list[str] = []
+
+    async def connect(connection: Any, http: Any) -> Any:
+        asked.append(connection.endpoint.base_url)
+        return ScriptedModel(says("one"), says("two"), name="lab")
+
+    monkeypatch.setattr(runtime, "connect", connect)
+    places.route('[providers.lab]\nbase_url = "http://127.0.0.1:1/v1"\n')
+    async with geode.Runtime(model="lab/m") as shared:
+        async with shared.session() as first:
+            await first.run("Go")
+            places.route('[providers.lab]\nbase_url = "http://127.0.0.1:2/v1"\n')
+            registry.reload_adapters()
+            assert (await first.run("Go")).text == "two"
+        async with shared.session() as second:
+            assert (await second.run("Go")).text == "one"
+        before = asked.copy()
+        async with shared.session() as third:
+            await third.run("Go")
+    assert before == asked == ["http://127.0.0.1:1/v1", "http://127.0.0.1:2/v1"]
+
+
 # ---- looking up --------------------------------------------------------------------------------
 
 

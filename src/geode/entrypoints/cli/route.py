@@ -13,7 +13,7 @@ from geode.domain.targets import Target, WireName
 from geode.entrypoints.config import configuration, no_model
 from geode.entrypoints.providers import SDK_OF
 from geode.entrypoints.registry import bootstrap_builtins
-from geode.entrypoints.runtime import default
+from geode.entrypoints.session_models import default
 
 
 def route(arguments: Namespace) -> tuple[str | None, tuple[Target, ...]]:

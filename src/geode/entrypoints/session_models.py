@@ -1,20 +1,27 @@
-"""From what names a model to how it is reached, and the effort that it is given (spec sections 8 and 9)."""
+"""The models of a session: from what names them to how they are reached, and the effort that each is given.
+
+Spec sections 7, 8 and 9.
+"""
 
 from __future__ import annotations
 
 import logging
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Literal, TypeAlias
+from typing import Literal, TypeAlias, cast
 
+from geode.application.askable import Askable, window_of
 from geode.domain.configuration import Found
+from geode.domain.content import Owner
 from geode.domain.effort import inherited
 from geode.domain.errors import Misuse
 from geode.domain.models import row_of
 from geode.domain.provider import Provider
+from geode.domain.thinking import Thinking
 from geode.entrypoints.config import Configuration, configuration, no_model
 from geode.entrypoints.providers import Connection, find_connection
-from geode.entrypoints.registry import Registry, bootstrap_builtins
+from geode.entrypoints.registry import Registry, bootstrap_builtins, current
 from geode.entrypoints.settings import Settings
 from geode.ports.model import ModelAdapter
 
@@ -23,6 +30,7 @@ log = logging.getLogger("geode")
 HelperRole: TypeAlias = Literal["reflection", "summary"]
 # What a setting that names a model comes to: an adapter, or how to come by one; and the model's id there.
 Resolved: TypeAlias = tuple[ModelAdapter | Connection, str]
+Open: TypeAlias = Callable[[ModelAdapter | Connection], Awaitable[ModelAdapter]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,13 +48,31 @@ class Effort:
         return inherited(row_of(model.route.model, model.rows).efforts, self.stored)
 
 
-class Resolution:
-    """Of one session, in the configuration and the generation of adapters of this moment. Read when it is needed."""
+class _DefaultModel:
+    """The model of sessions that name none, for tests."""
 
-    def __init__(self, settings: Settings, default: str | ModelAdapter | None = None) -> None:
-        """`default` is the model of sessions that name none, in tests."""
-        self._settings, self._default = settings, default
+    value: str | ModelAdapter | None = None
+
+
+default = _DefaultModel()
+
+
+class SessionModels:
+    """Of one session, by its settings, the configuration and the generation of adapters of this moment.
+
+    Misuse, when it is made, where no model is named, or one of them cannot be reached; nothing is opened.
+    """
+
+    def __init__(self, settings: Settings) -> None:
+        self._settings = settings
         self._helpers = dict[HelperRole, Resolved]()
+        self.primary = self._primary()
+        self.fallbacks = self._fallbacks()
+
+    def of_today(self) -> SessionModels:
+        """Itself, or the same anew where the adapters were loaded anew since."""
+        known = vars(self).get("_registry")
+        return self if known is None or known is current() else SessionModels(self._settings)
 
     @cached_property
     def _configuration(self) -> Configuration:
@@ -56,10 +82,9 @@ class Resolution:
     def _registry(self) -> Registry:
         return bootstrap_builtins()
 
-    @cached_property
-    def primary(self) -> Resolved:
+    def _primary(self) -> Resolved:
         """By the argument, else by the configuration. Misuse where nothing names a model, or nobody serves it."""
-        given = self._settings.get("model") or self._default
+        given = self._settings.get("model") or default.value
         if given:
             return self.resolved(given)
         named = self._configuration.found("model")
@@ -79,10 +104,36 @@ class Resolution:
         _say_once(found)
         return found, route.model
 
-    def chain_after(self, primary: Resolved) -> tuple[str, ...]:
-        """The models that `[model.fallbacks]` names after this one; none where no chain begins with it."""
-        model, _ = primary
-        return self._registry.table.chain_of(model.route.id)[1:] if isinstance(model, Connection) else ()
+    def _fallbacks(self) -> tuple[Resolved, ...]:
+        """Each model of `fallbacks=`, or else of those that `[model.fallbacks]` names after the primary, in order."""
+        model, _ = self.primary
+        chain = self._registry.table.chain_of(model.route.id)[1:] if isinstance(model, Connection) else ()
+        given: object = self._settings.get("fallbacks", chain)
+        if isinstance(given, str) or not isinstance(given, Sequence):
+            raise Misuse(
+                "fallbacks-type", f'fallbacks must be a list of models, got {given!r:.80}. Write fallbacks=["gpt-5.2"]'
+            )
+        found: list[Resolved] = []
+        seen = {owner_of(self.primary): "the model itself"}
+        for one in cast("Sequence[object]", given):
+            resolved = self.resolved(_checked(one))
+            owner = owner_of(resolved)
+            if owner in seen:
+                way_out = "name each model once" if isinstance(one, str) else "give adapters names of their own"
+                raise Misuse("fallback-twice", f"fallbacks names {owner.adapter} {owner.model}, {seen[owner]}; {way_out}")
+            seen[owner] = "which it has named before"
+            found.append(resolved)
+        return tuple(found)
+
+    def askables(self, open_model: Open, temperature: float | None, thinking: Thinking | None) -> tuple[Askable, ...]:
+        """The fallbacks as a loop takes them."""
+
+        def askable(resolved: Resolved) -> Askable:
+            model, _ = resolved
+            effort = self.effort.of(model)
+            return Askable(owner_of(resolved), lambda: open_model(model), effort, temperature, thinking, _window(resolved))
+
+        return tuple(map(askable, self.fallbacks))
 
     def helper(self, role: HelperRole) -> Resolved:
         """The model of calls beside a run: by `reflection_model` or `summary_model` of the configuration, else the primary.
@@ -113,6 +164,24 @@ class Resolution:
         if explicit is not None or "_configuration" not in vars(self):
             return Effort(explicit)
         return Effort(None, self._configuration.value("effort"))
+
+
+def owner_of(resolved: Resolved) -> Owner:
+    """What the model is called in a run."""
+    model, id = resolved
+    return Owner(model.route.target.name if isinstance(model, Connection) else model.name, id)
+
+
+def _window(resolved: Resolved) -> int | None:
+    model, id = resolved
+    return row_of(id, model.rows).window if isinstance(model, Connection) else window_of(model, id)
+
+
+def _checked(one: object) -> str | ModelAdapter:
+    if not isinstance(one, str) and (isinstance(one, type) or not hasattr(one, "acomplete")):
+        kind = one.__name__ if isinstance(one, type) else type(one).__name__
+        raise Misuse("fallbacks-type", f"fallbacks must hold model ids or adapters, got {kind}")
+    return cast("str | ModelAdapter", one)
 
 
 _said = set[str]()

@@ -1,0 +1,161 @@
+"""Settings, checked and made values: everything a session needs but an open connection."""
+
+from __future__ import annotations
+
+import logging
+import math
+import uuid
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import cast
+
+from geode.application.catalog import Catalog, said_of_denied
+from geode.application.equipment import Surroundings
+from geode.domain.errors import Misuse
+from geode.domain.policy import Policy
+from geode.domain.results import Rendering
+from geode.domain.thinking import Thinking, parse_thinking
+from geode.entrypoints.approvers import AskEach, InTurn, takes_one
+from geode.entrypoints.long_results import LongResults, counter, long_results
+from geode.entrypoints.session_models import SessionModels
+from geode.entrypoints.settings import Answer, Settings
+from geode.ports.approval import Approver
+from geode.ports.events import Observer
+from geode.ports.hooks import Hooks
+from geode.ports.images import ImageResizer
+from geode.ports.journal import Journal
+
+log = logging.getLogger("geode")
+
+
+@dataclass(frozen=True, slots=True)
+class Prepared:
+    """Settings, checked: everything a session needs but an open connection."""
+
+    models: SessionModels
+    system: str
+    temperature: float | None
+    thinking: Thinking | None
+    policy: Policy
+    catalog: Catalog
+    around: Surroundings
+    long_results: LongResults
+
+
+def prepare(settings: Settings) -> Prepared:
+    """`settings` as values. Misuse for whatever cannot work."""
+    from geode.adapters.clock_system import SystemClock
+    from geode.adapters.schema_jsonschema import JsonschemaValidator
+    from geode.entrypoints.tools import build_tools
+
+    models = SessionModels(settings)
+    deps = settings.get("deps")
+    validator = settings.get("validator") or JsonschemaValidator()
+    catalog = Catalog.of(build_tools(settings.get("tools", ()), deps, validator), validator)
+    around = Surroundings(
+        settings.get("clock") or SystemClock(),
+        _journal(settings.get("journal")),
+        lambda: uuid.uuid4().hex,
+        _approver(settings),
+        _observers(settings),
+        deps,
+        _hooks(settings),
+        Rendering(dict(settings.get("renderers", {}))),
+        _resizer(settings.get("resizer")),
+        counter(settings),
+    )
+    policy = _policy(settings)
+    if around.approver is None and (denied := said_of_denied(catalog.facts, policy.grants)):
+        log.warning("%s", denied)
+    return Prepared(
+        models,
+        settings.get("system", ""),
+        _temperature(settings),
+        parse_thinking(settings.get("thinking")),
+        policy,
+        catalog,
+        around,
+        long_results(settings, catalog, policy, around),
+    )
+
+
+def _journal(journal: object) -> Journal:
+    """The journal that `journal` is, or that keeps its runs in the folder of that name; nothing is kept without one."""
+    if journal is None or journal == "":
+        from geode.adapters.journal_memory import NoJournal
+
+        return NoJournal()
+    if isinstance(journal, str | Path):
+        from geode.adapters.journal_file import FileJournal
+
+        return FileJournal(journal)
+    if not isinstance(journal, Journal):
+        raise Misuse("journal-type", f"journal must be a folder or a geode.ports.Journal, got {type(journal).__name__}")
+    return journal
+
+
+def _resizer(resizer: object) -> ImageResizer:
+    """The resizer that `resizer` is; without one, Pillow, which says itself where it is not installed."""
+    if resizer is None:
+        from geode.adapters.images_pillow import PillowImages
+
+        return PillowImages()
+    if isinstance(resizer, type) or not isinstance(resizer, ImageResizer):
+        kind = resizer.__name__ if isinstance(resizer, type) else type(resizer).__name__
+        raise Misuse("resizer-type", f"resizer must be an object with fitted(image, max_bytes=…, max_side=…), got {kind}")
+    return resizer
+
+
+def _approver(settings: Settings) -> Approver | None:
+    approve: object = settings.get("approve")
+    if approve is None:
+        return None
+    decide = getattr(approve, "decide", None)
+    asked = approve if decide is None else decide
+    if not callable(asked):
+        raise Misuse("approve-type", f"approve must be a function of one call or an Approver, got {type(approve).__name__}")
+    if not takes_one(asked):
+        name = getattr(asked, "__qualname__", type(asked).__name__)
+        raise Misuse("approve-type", f"approve={name} cannot be called with one argument, the call to answer for")
+    return InTurn(AskEach(cast("Answer", approve)) if decide is None else cast("Approver", approve), approve)
+
+
+def _observers(settings: Settings) -> tuple[Observer, ...]:
+    observe = settings.get("observe")
+    if observe is None:
+        return ()
+    several: Sequence[object] = observe if isinstance(observe, list | tuple) else (observe,)
+    for observer in several:
+        if not callable(observer):
+            raise Misuse("observe-type", f"observe must be a function of one event, got {type(observer).__name__}")
+    return cast("tuple[Observer, ...]", tuple(several))
+
+
+def _hooks(settings: Settings) -> tuple[Hooks, ...]:
+    hooks: object = settings.get("hooks")
+    if hooks is None:
+        return ()
+    several = cast("Sequence[object]", hooks if isinstance(hooks, list | tuple) else (hooks,))
+    for one in several:
+        if not isinstance(one, Hooks):
+            raise Misuse("hooks-type", f"hooks must be Hooks(before_tool=…), got {type(one).__name__}")
+    return cast("tuple[Hooks, ...]", tuple(several))
+
+
+def _temperature(settings: Settings) -> float | None:
+    value: object = settings.get("temperature")
+    if value is None:
+        return None
+    if not isinstance(value, int | float) or isinstance(value, bool) or not math.isfinite(value):
+        raise Misuse("temperature", f'temperature must be a number, got "{value}"')
+    return float(value)
+
+
+def _policy(settings: Settings) -> Policy:
+    policy: object = settings.get("policy")
+    if policy is None:
+        return Policy()
+    if not isinstance(policy, Policy):
+        raise Misuse("policy-type", f"policy must be a Policy, got {type(policy).__name__}: Policy(max_rounds=…)")
+    return policy
