@@ -67,7 +67,9 @@ def parse_key_source(text: object) -> Result[KeySource, str]:
     """
     if text is None:
         return Success(NoKey())
-    word, _, place = text.partition(":") if isinstance(text, str) else ("", "", "")
+    if not isinstance(text, str):
+        return _no_key(text)
+    word, _, place = text.partition(":")
     match word:
         case "env":
             return Success(FromVariable(place)) if _VARIABLE.fullmatch(place) else _nothing("env:VARIABLE", "variable")
@@ -77,10 +79,8 @@ def parse_key_source(text: object) -> Result[KeySource, str]:
             return Success(FromCommand(place)) if _is_path(place) else _nothing("command:PROGRAM ARGS", "program")
         case "oauth":
             return Success(FromOAuth(place)) if _is_path(place) else _nothing("oauth:PATH", "file")
-        case _ if isinstance(text, str) and not key_problem(text):
-            return Success(GivenKey(text))
         case _:
-            return Failure(f"key {key_problem(text)}. Write one of {KEY_FORMS}, the key itself, or None")
+            return _no_key(text) if key_problem(text) else Success(GivenKey(text))
 
 
 def key_problem(key: object) -> str:
@@ -94,6 +94,10 @@ def key_problem(key: object) -> str:
 
 def _is_path(place: str) -> bool:
     return bool(place.strip()) and "\0" not in place
+
+
+def _no_key(text: object) -> Result[KeySource, str]:
+    return Failure(f"key {key_problem(text)}. Write one of {KEY_FORMS}, the key itself, or None")
 
 
 def _nothing(form: str, what: str) -> Result[KeySource, str]:
