@@ -23,6 +23,8 @@ from geode.ports.credentials import CredentialError
 _MAX_BYTES: Final = 64 * 1024
 _SHOWN: Final = 300
 _END_SECONDS: Final = 1.0
+_LOOK_SECONDS: Final = 0.05
+_REST_SECONDS: Final = 0.2
 # What programs need to find their files, their agents and their words; no key of anybody's is among it.
 _KEPT: Final = (
     *("PATH", "HOME", "USER", "LOGNAME", "SHELL", "TERM", "TMPDIR", "TZ", "LANG", "LANGUAGE"),
@@ -39,7 +41,7 @@ class CommandCredential:
 
     The command is split as a shell does and run by no shell, with a few variables of this process (`PATH`, `HOME`,
     words for the language, the agents of password managers) and those in `env`, with no terminal and nothing to
-    read. It has `deadline_seconds`, and is then killed with all that it started. What it printed is kept until the
+    read. It has `deadline_seconds`, and is then killed with its process group. What it printed is kept until the
     server refuses it, and no longer than `max_age_seconds` where that is given; `now` is in epoch seconds.
     CredentialError shows the last line of its standard error, without what looks like a key, and never its output.
     """
@@ -121,13 +123,15 @@ class CommandCredential:
             )
         except OSError as error:
             raise CredentialError(f"{self._source} cannot be run ({error.strerror or type(error).__name__})") from None
+        reading = asyncio.gather(ran.output.all_of(process.stdout), ran.errors.all_of(process.stderr))
         try:
             async with asyncio.timeout(self._deadline):
-                await asyncio.gather(ran.output.all_of(process.stdout), ran.errors.all_of(process.stderr))
-                ran.code = await process.wait()
+                await _read(reading, process)
+                ran.code = await process.wait() if process.returncode is None else process.returncode
         except TimeoutError:
             ran.late = True
         finally:
+            reading.cancel()
             await asyncio.shield(_ended(process, kill=ran.code is None))
         return ran
 
@@ -173,6 +177,13 @@ def _environment() -> dict[str, str]:
     return {name: value for name, value in os.environ.items() if name in _KEPT or name.startswith("LC_")}
 
 
+async def _read(reading: asyncio.Future[tuple[None, None]], process: asyncio.subprocess.Process) -> None:
+    """Read to the end; or, where something that the program left behind holds its pipes open, what it printed itself."""
+    while not reading.done() and process.returncode is None:
+        await asyncio.wait({reading}, timeout=_LOOK_SECONDS)
+    await asyncio.wait({reading}, timeout=_REST_SECONDS)
+
+
 async def _ended(process: asyncio.subprocess.Process, *, kill: bool) -> None:
     """The program is gone; killed with all that it started, where it has to be."""
     if kill:
@@ -181,6 +192,9 @@ async def _ended(process: asyncio.subprocess.Process, *, kill: bool) -> None:
                 process.kill()
             else:
                 os.killpg(process.pid, signal.SIGKILL)
-    with contextlib.suppress(TimeoutError):  # something that left its group may hold its pipes open
+    with contextlib.suppress(TimeoutError):
         async with asyncio.timeout(_END_SECONDS):
             await process.wait()
+    # Something that left its group may hold the pipes open for ever; asyncio has no public way to close them.
+    transport: asyncio.SubprocessTransport = process._transport  # type: ignore[attr-defined]  # noqa: SLF001
+    transport.close()

@@ -163,7 +163,7 @@ def _read(table: Mapping[str, object], above: tuple[str, ...]) -> Iterator[tuple
         elif isinstance(value, Mapping):
             yield from _read(cast("Mapping[str, object]", value), path)
         else:
-            yield Problem(path, "value", f"{name} must be a table, got {_kind(value)}. Write [{name}]")
+            yield Problem(path, "value", f"{name} must be a table, got {toml_kind(value)}. Write [{name}]")
 
 
 def value_problem(name: str, value: object) -> str:
@@ -171,13 +171,13 @@ def value_problem(name: str, value: object) -> str:
     if not isinstance(value, str):
         of_routing = "; [model.defaults] and [model.fallbacks] belong into routing.toml" if name == "model" else ""
         hint = of_routing if isinstance(value, Mapping) else ""
-        return f"{name} must be text in quotes, got {_kind(value)}{hint}"
+        return f"{name} must be text in quotes, got {toml_kind(value)}{hint}"
     if not value.strip():
-        return f"{name} is empty: give it a value, or take it out"
+        return f"{name} is empty: give it a value, or take it out (geode config unset {name})"
     return "" if value.isprintable() else f"{name} has a line break in it, or another character that cannot be seen"
 
 
-def _kind(value: object) -> str:
+def toml_kind(value: object) -> str:
     """What TOML calls such a value."""
     match value:
         case bool():

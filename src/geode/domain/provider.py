@@ -82,6 +82,11 @@ class Provider:
         return Target(self.name, Identity(self.name, self.name), CredentialRoute("own", self.key), transport)
 
 
+ADDRESS_FORM: Final = "base_url must be http://HOST:PORT/… or https://…, without ? and #"
+_USER: Final = re.compile(r"//[^/]*@")
+_LIKE_A_KEY: Final = re.compile(r"(?<![\w.-])(?=[\w-]*\d)[\w-]{20,}(?![\w.-])|\bsk-[\w-]+")
+
+
 def _word_problem(what: str, word: object, known: Sequence[str]) -> str:
     if isinstance(word, str) and word in known:
         return ""
@@ -95,4 +100,11 @@ def address_problem(base_url: object, origin: str = "") -> str:
     if isinstance(base_url, str) and _ADDRESS.fullmatch(base_url):
         return ""
     source = f" (it comes from {origin})" if origin else ""
-    return f"base_url must be http://HOST:PORT/… or https://…, without ? and #, got {base_url!r}{source}"
+    shown = repr(shown_address(base_url)) if isinstance(base_url, str) else type(base_url).__name__
+    return f"{ADDRESS_FORM}, got {shown}{source}"
+
+
+def shown_address(base_url: str) -> str:
+    """What of an address may be shown: no user, no password, no query, and no long word that could be a key."""
+    bare = _USER.sub("//", base_url).partition("?")[0]
+    return _LIKE_A_KEY.sub("***", bare)

@@ -100,7 +100,7 @@ def target_of(identity: str, source: str, targets: Mapping[str, Target]) -> Resu
     words = ", ".join(target.credential.source for target in of_identity)
     if not words:
         return Failure(f"nobody serves {identity!r}. Known: {', '.join(sorted(_identities(targets)))}")
-    return Failure(f"{identity} has no credential source {source!r}. It has: {words}")
+    return Failure(f"{identity} has no such credential source. It has: {words}")
 
 
 def _of_identity(

@@ -21,6 +21,8 @@ def way_on(failure: CallFailure) -> str:
     match classify_retry_error(failure):
         case FailureClass.BILLING:
             return _of_billing(failure)
+        case FailureClass.AUTH if failure.status is None and failure.phase == "connect":
+            return ""  # no server was asked: what could not be read says itself what to do
         case FailureClass.AUTH if effective_status(failure) == 401:
             return "Check the key: it is wrong, expired or not one of this provider"
         case FailureClass.AUTH:

@@ -74,7 +74,7 @@ def _refuse_source(identity: str, source: str) -> None:
 
 
 def _refuse_pair(model: str, effort: str, origin: str, config: Configuration) -> None:
-    """Misuse for an effort that the model is known not to take; a model without effort control goes without."""
+    """Misuse for an effort that the model is known not to take; one that it inherits a model without control goes without."""
     registry = bootstrap_builtins()
     route = resolve(model, registry.table, sources=config.sources).value_or(None)
     if route is None:

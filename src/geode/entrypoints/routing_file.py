@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from decimal import Decimal
 from typing import Annotated, Any, Final, Literal, TypeAlias, cast
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError
 
+from geode.domain.configuration import toml_kind
 from geode.domain.key_sources import KEY_FORMS, GivenKey, parse_key_source
 from geode.domain.models import EffortBesideTools, ModelRow, ThinkingKind
 from geode.domain.naming import closest
 from geode.domain.prices import Price
-from geode.domain.provider import Provider, address_problem
+from geode.domain.provider import ADDRESS_FORM, Provider, address_problem
 from geode.domain.routing import RoutingTable, resolve, target_of
 from geode.domain.targets import (
     BUILT_IN,
@@ -31,6 +32,9 @@ from geode.domain.targets import (
 )
 
 Path: TypeAlias = tuple[str, ...]
+# The key of the model of sessions that name none.
+PRIMARY: Final = "primary"
+_UNSERVED: Final = "no provider serves such a model; geode models lists what is known"
 
 
 @dataclass(frozen=True, slots=True)
@@ -132,13 +136,27 @@ def grammar_problems(values: Mapping[str, Any]) -> list[Problem]:
 
 
 def _problem(error: Mapping[str, Any]) -> Problem:
+    """In the words of TOML, and without the value: it may be a secret in the wrong place."""
     path = tuple(str(part) for part in error["loc"])
-    if error["type"] != "extra_forbidden":
-        return Problem(path, f"{error['msg'][0].lower()}{error['msg'][1:]}, got {error['input']!r:.80}")
-    known = _keys_at(path[:-1])
-    close = closest(path[-1], known)
-    hint = f"did you mean {close[0]}?" if close else f"known here: {', '.join(known)}"
-    return Problem(path, f'"{path[-1]}" is no key; {hint}')
+    if error["type"] == "extra_forbidden":
+        known = _keys_at(path[:-1])
+        close = closest(path[-1], known)
+        hint = f"did you mean {close[0]}?" if close else f"known here: {', '.join(known)}"
+        return Problem(path, f'"{path[-1]}" is no key; {hint}')
+    context, got = error.get("ctx", {}), f", got {toml_kind(error['input'])}"
+    said = {
+        "missing": "it is missing",
+        "string_too_short": "it is empty",
+        "literal_error": f"must be {context.get('expected', '')}",
+        "greater_than_equal": f"must be {context.get('ge', '')} or more",
+        "finite_number": "must be a finite number",
+        "string_type": f"must be text in quotes{got}",
+        **dict.fromkeys(("int_type", "int_from_float"), f"must be a whole number{got}"),
+        "bool_type": f"must be true or false{got}",
+        "list_type": f"must be a list{got}",
+        **dict.fromkeys(("dict_type", "model_type", "model_attributes_type"), f"must be a table{got}"),
+    }
+    return Problem(path, said.get(error["type"], f"must be a number{got}"))
 
 
 def _keys_at(path: Path) -> list[str]:
@@ -229,8 +247,8 @@ def _provider_problems(name: str, declared: _Provider) -> Iterator[Problem]:
                 yield Problem((*path, field), f"{name} ships with geode: its address and its key may be moved, nothing else")
     elif declared.base_url is None:
         yield Problem(path, f'[providers.{name}] has no base_url. Write base_url = "http://HOST:PORT/v1"')
-    if declared.base_url is not None and (problem := address_problem(declared.base_url)):
-        yield Problem((*path, "base_url"), problem)
+    if declared.base_url is not None and address_problem(declared.base_url):
+        yield Problem((*path, "base_url"), ADDRESS_FORM)
     yield from _speech_problems(path, declared)
 
 
@@ -238,7 +256,7 @@ def _speech_problems(path: Path, declared: _Provider) -> Iterator[Problem]:
     """What is wrong with its wire, its dialect and its quirks."""
     wire = declared.wire or "chat"
     if declared.dialect is not None and declared.dialect not in SPOKEN_IN[wire]:
-        yield Problem((*path, "dialect"), f"the wire {wire} has no dialect {declared.dialect!r}: {', '.join(SPOKEN_IN[wire])}")
+        yield Problem((*path, "dialect"), f"the wire {wire} has: {', '.join(SPOKEN_IN[wire])}")
     if declared.quirks is not None:
         yield from _quirk_problems((*path, "quirks"), wire, declared.quirks)
 
@@ -273,35 +291,49 @@ def _declared(name: str, declared: _Provider) -> Target:
 
 
 def _leads_nowhere(table: RoutingTable) -> Iterator[Problem]:
-    """Names that are nobody's, in the order of the file."""
+    """Names that are nobody's. None is shown: the place says where it stands."""
+    yield from _name_problems(table)
     for name, model in table.defaults.items():
-        if (problem := resolve(model, table).swap().value_or(None)) is not None:
-            yield Problem(("model", "defaults", name), problem)
+        if not _is_served(model, table):
+            yield Problem(("model", "defaults", name), _UNSERVED)
     for name, chain in table.fallbacks.items():
         yield from _chain_problems(("model", "fallbacks", name), chain, table)
+
+
+def _name_problems(table: RoutingTable) -> Iterator[Problem]:
+    known = [*IDENTITIES, *table.targets]
+    for section in ("defaults", "fallbacks"):
+        for name in getattr(table, section):
+            if name not in known and name != PRIMARY:
+                yield Problem(("model", section, name), f'"{name}" is no key; {_hint(name, [PRIMARY, *known])}')
     for identity, source in table.sources.items():
-        if (problem := target_of(identity, source, table.targets).swap().value_or(None)) is not None:
-            yield Problem(("sources", identity), problem)
+        if target_of(identity, source, table.targets).swap().value_or(None) is not None:
+            of_identity = [one.credential.source for one in table.targets.values() if one.identity.id == identity]
+            has = f"the sources of {identity} are: {', '.join(of_identity)}" if of_identity else _hint(identity, [*IDENTITIES])
+            yield Problem(("sources", identity), f"there is no such source; {has}")
     for prefix, to in table.prefixes:
-        if to not in IDENTITIES and to not in table.targets:
-            known = [*IDENTITIES, *table.targets]
-            close = closest(to, known)
-            hint = f"did you mean {close[0]}?" if close else f"known: {', '.join(known)}"
-            yield Problem(("routing", "prefixes", prefix), f'nobody is called "{to}"; {hint}')
+        if to not in known:
+            yield Problem(("routing", "prefixes", prefix), f"nobody is called so; {_hint(to, known)}")
+
+
+def _hint(name: str, known: Sequence[str]) -> str:
+    close = closest(name, known)
+    return f"did you mean {close[0]}?" if close else f"known: {', '.join(known)}"
+
+
+def _is_served(model: str, table: RoutingTable) -> bool:
+    return resolve(model, table).swap().value_or(None) is None
 
 
 def _chain_problems(path: Path, chain: tuple[str, ...], table: RoutingTable) -> Iterator[Problem]:
     first = table.defaults.get(path[-1])
     if chain and chain[0] != first:
-        said = (
-            f'the default of that name, "{first}"' if first else f"the default of that name; [model.defaults] has no {path[-1]}"
-        )
-        yield Problem(path, f"a chain starts with {said}, got {chain[0]!r}")
+        said = f'"{first}"' if first else f"and [model.defaults] has no {path[-1]}"
+        yield Problem(path, f"a chain starts with the default of that name, {said}")
     if len(set(chain)) != len(chain):
         yield Problem(path, "a chain names each model once")
-    for model in chain:
-        if (problem := resolve(model, table).swap().value_or(None)) is not None:
-            yield Problem(path, problem)
+    if not all(_is_served(model, table) for model in chain):
+        yield Problem(path, _UNSERVED)
 
 
 # ---- rows --------------------------------------------------------------------------------------
@@ -312,13 +344,13 @@ def _row_problems(file: _File) -> Iterator[Problem]:
         if row.like is not None and row.like not in file.models:
             close = closest(row.like, file.models)
             hint = f"; did you mean {close[0]}?" if close else ""
-            yield Problem(("models", name, "like"), f'there is no row "{row.like}"{hint}')
+            yield Problem(("models", name, "like"), f"there is no such row{hint}")
             continue
         facts = _facts(name, file)
         if facts is None:
             yield Problem(("models", name, "like"), "the rows are like each other in a circle")
         elif (word := facts.get("default_effort")) and facts.get("effort") is not None and word not in facts["effort"]:
-            yield Problem(("models", name, "default_effort"), f'"{word}" is none of its efforts: {", ".join(facts["effort"])}')
+            yield Problem(("models", name, "default_effort"), f"must be one of its efforts: {', '.join(facts['effort'])}")
 
 
 def _facts(name: str, file: _File) -> dict[str, Any] | None:

@@ -12,6 +12,7 @@ from geode.domain.errors import Misuse
 from geode.domain.json_value import dump_json
 from geode.domain.models import ModelRow, row_of, rows_for
 from geode.domain.prices import Price, price_of
+from geode.domain.provider import shown_address
 from geode.domain.routing import Route, resolve
 from geode.domain.targets import Target
 from geode.entrypoints.cli.config import columns
@@ -148,7 +149,7 @@ def _reached(route: Route, registry: Registry, config: Configuration) -> tuple[d
         "provider": target.identity.id,
         "source": target.credential.source,
         "wire": None if target.transport is None else target.transport.wire,
-        "address": None if target.transport is None else target.transport.base_url,
+        "address": None if target.transport is None else shown_address(target.transport.base_url),
         "key": None,
     }
     try:
@@ -197,7 +198,7 @@ def _adapter_line(target: Target, origin: str) -> tuple[str, ...]:
         target.identity.id,
         target.credential.source,
         wire,
-        "its own" if transport is None else transport.base_url,
+        "its own" if transport is None else harmless(shown_address(transport.base_url)),
         _key_place(target),
         harmless(origin),
     )
@@ -208,7 +209,7 @@ def _key_place(target: Target) -> str:
     if target.transport is None:
         return "its own"
     kind, _, place = (target.credential.key or "").partition(":")
-    return "none" if not kind else "command:…" if kind == "command" else f"{kind}:{place}"
+    return "none" if not kind else "command:…" if kind == "command" else f"{kind}:{harmless(shown_address(place))}"
 
 
 def _adapters_json(registry: Registry) -> dict[str, Any]:

@@ -233,14 +233,14 @@ def test_an_unknown_key_is_wrong_use(geode: Geode, places: Places, action: list[
 @pytest.mark.parametrize(
     ("key", "value", "said"),
     [
-        ("model", "", "model is empty: give it a value, or take it out [config-value]"),
+        ("model", "", "model is empty: give it a value, or take it out (geode config unset model) [config-value]"),
         ("effort", "  ", "effort is empty"),
         ("effort", "a\nb", "effort has a line break in it, or another character that cannot be seen [config-value]"),
         ("journal", "\udcff", "journal has a line break in it, or another character"),
         ("model", "nobodys", 'no provider serves the model "nobodys"'),
         ("reflection_model", "nobodys", 'no provider serves the model "nobodys"'),
         ("summary_model", "nobodys", 'no provider serves the model "nobodys"'),
-        ("sources.openai", "cash", "openai has no credential source 'cash'. It has: payg"),
+        ("sources.openai", "cash", "openai has no such credential source. It has: payg"),
     ],
 )
 def test_a_value_that_cannot_be_used_is_refused_before_it_is_written(
