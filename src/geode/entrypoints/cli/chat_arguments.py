@@ -15,7 +15,9 @@ examples:
   geode chat --model gpt-5.2 --tools app:everything
   printf '%s\\n' "Name a stone." "And another." /cost | geode chat --model gpt-5.2
 
-The exit code is that of the last run. """
+The exit code is that of the last run.
+
+"""
 
 MODEL_EPILOG: Final = """\
 Without ID the picker opens: arrows choose a model and its effort, Tab the role, Space stages, Enter applies all that
