@@ -38,9 +38,9 @@ def choice_problem(model: str, efforts: Efforts, effort: str | None, stored: str
 
 def pair_problem(primary: str, effort: str | None, other: str, efforts: Efforts) -> str:
     """Why `other`, which inherits the effort of `primary`, cannot be used beside it; "" where it can."""
-    if not effort_problem(other, efforts, inherited(efforts, effort)):
+    if not efforts or effort is None or effort in efforts:
         return ""
-    return f'{other} would inherit the effort "{effort}" of {primary}; it takes {", ".join(efforts or ())}'
+    return f'{other} would inherit the effort "{effort}" of {primary}; it takes {", ".join(efforts)}'
 
 
 def next_effort(efforts: tuple[str, ...], current: str | None, step: Step, default: str | None = None) -> str | None:
@@ -59,5 +59,5 @@ def next_effort(efforts: tuple[str, ...], current: str | None, step: Step, defau
     if current not in LADDER:
         return ordered[0]
     place = LADDER.index(current)
-    beyond = (word for word in ordered if word in LADDER and (LADDER.index(word) - place) * step > 0)
-    return next(beyond, ordered[0])
+    beyond = LADDER[place + 1 :] if step == 1 else LADDER[:place]
+    return next((word for word in ordered if word in beyond), ordered[0])

@@ -215,8 +215,7 @@ def _in_next_role(picker: Picker) -> Picker:
 
 
 def _staged(picker: Picker) -> Picker:
-    staged = picker.chosen if picker.role == "primary" else replace(picker.chosen, effort=picker.staged.effort)
-    return replace(picker, staged=staged, staged_roles=picker.staged_roles | {picker.role})
+    return replace(picker, staged=picker.chosen, staged_roles=picker.staged_roles | {picker.role})
 
 
 def _anchored(picker: Picker, role: Role) -> Picker:

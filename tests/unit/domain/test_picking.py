@@ -62,6 +62,7 @@ def test_a_model_in_force_that_is_not_listed_is_listed_and_nothing_is_guessed_of
     unlisted = picker("mystery", "turbo")
     assert here(unlisted) == "mystery"
     assert (unlisted.efforts_shown, unlisted.unfit) == ((), "")
+    assert unlisted.here == ModelChoice("mystery", note="in force, nothing is known of it")
     assert applied(unlisted) == {}
 
 
@@ -106,6 +107,11 @@ def test_arrows_go_from_a_word_that_the_model_does_not_take_to_the_next_in_their
     assert after(at_gpt, "left").effort == "high"
     assert after(at_gpt, "right").effort == "none", "around the end"
     assert (after(at_glm, "left").effort, after(at_glm, "right").effort) == ("low", "high")
+
+
+def test_from_no_effort_an_arrow_goes_to_what_the_model_does_by_itself() -> None:
+    assert after(picker("gpt", None), "right").effort == "medium"
+    assert after(picker("opus", None), "left").effort == "high"
 
 
 def test_an_effort_is_never_changed_by_moving_to_another_model() -> None:
@@ -178,6 +184,22 @@ def test_a_conversation_of_any_length_keeps_nobody_from_a_model_of_another_role_
     assert applied(picker("opus", "high", 300_000), "tab", "down", "down", "down", "down") == {"reflection_model": "glm"}
 
 
+def test_an_effort_that_the_primary_model_does_not_take_is_in_the_way_of_every_role() -> None:
+    there = after(picker("gpt", "xhigh"), "tab", "tab")
+    assert (there.blocked, there.unfit) == ("", 'gpt takes no effort "xhigh"; it takes none, low, medium, high')
+    assert pressed(there, "enter") == there
+
+
+def test_everything_that_is_in_the_way_is_told_and_nothing_is_guessed_of_models_that_are_not_known() -> None:
+    known = {choice.id: choice for choice in ALL}
+    assert list(problems(Chosen("gpt", "max", "glm", "gpt"), Chosen(), known)) == [
+        'gpt takes no effort "max"; it takes none, low, medium, high',
+        'summary model: gpt would inherit the effort "max" of gpt; it takes none, low, medium, high',
+    ]
+    assert list(problems(Chosen("x", "max", "y", "z"), Chosen(), known)) == []
+    assert list(problems(Chosen("sonnet", "max"), Chosen(None, "max"), known)) == []
+
+
 # ---- pairs -------------------------------------------------------------------------------------
 
 
@@ -232,6 +254,11 @@ def test_enter_applies_what_is_staged_in_every_role_and_what_is_under_the_cursor
         "reflection_model": "opus",
         "summary_model": "glm",
     }
+
+
+def test_what_is_applied_is_told_whole_too() -> None:
+    found = pressed(after(picker("opus", "high", reflection_model="opus"), "down", "down"), "enter")
+    assert found == Applied(Chosen("gpt", "high", "opus"), {"model": "gpt"})
 
 
 def test_enter_alone_changes_nothing() -> None:

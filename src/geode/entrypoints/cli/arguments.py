@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping
 from typing import Final
 
 from geode import __version__
+from geode.entrypoints.cli.chat_arguments import CHAT_EPILOG, MODEL_EPILOG, add_model_command
 from geode.entrypoints.cli.config_arguments import CONFIG_EPILOG, add_about, add_config, add_json, add_models
 from geode.entrypoints.cli.exit_codes import EXIT_CODES
 
@@ -18,7 +19,6 @@ SPOKEN_IN: Final[Mapping[str, tuple[str, ...]]] = {
     "responses": ("openai",),
     "chat": ("openai", "openrouter", "glm", "generic"),
 }
-ROLES: Final = ("primary", "reflection", "summary")
 DEFAULT_PORT: Final = 8765
 DEFAULT_JOURNAL: Final = ".geode/runs"
 
@@ -34,28 +34,6 @@ examples:
   geode run "Hi" --model my-llama --base-url http://gpu-3:8000/v1 --wire chat
 
 {_CODES}
-"""
-
-_CHAT_EPILOG: Final = f"""\
-Enter sends, Alt-Enter begins another line, Ctrl-C stops what runs (twice cuts it off) and clears the line at the
-prompt, Ctrl-D ends. /help names the commands. Where stdin is no terminal, each of its lines is a prompt or a command.
-
-examples:
-  geode chat --model gpt-5.2 --tools app:everything
-  printf '%s\\n' "Name a stone." "And another." /cost | geode chat --model gpt-5.2
-
-The exit code is that of the last run. {_CODES}
-"""
-
-_MODEL_EPILOG: Final = """\
-Without ID the picker opens: arrows choose a model and its effort, Tab the role, Space stages, Enter applies all that
-is staged, Esc changes nothing. Either way a model that does not take the effort is refused, and so is a pair of a
-primary model and another that would inherit an effort that it does not take.
-
-examples:
-  geode model
-  geode model claude-opus-4-8 --effort high
-  geode model gpt-5-mini --role summary
 """
 
 _RUNS_EPILOG: Final = f"""\
@@ -167,16 +145,6 @@ def _add_chat(chat: argparse.ArgumentParser) -> None:
     )
 
 
-def _add_model_command(model: argparse.ArgumentParser) -> None:
-    model.add_argument("model", metavar="ID", nargs="?", help="set it without the picker")
-    model.add_argument("--role", choices=ROLES, default="primary", help="what the model is for (default primary)")
-    effort = model.add_mutually_exclusive_group()
-    effort.add_argument("--effort", metavar="WORD", help="the effort of the primary model, in its provider's own words")
-    effort.add_argument("--no-effort", action="store_true", help="leave the effort to the provider")
-    model.add_argument("--project", action="store_true", help="in .geode/config.toml here, not in ~/.geode/config.toml")
-    model.add_argument("--list", action="store_true", help=argparse.SUPPRESS)
-
-
 def _add_limits(command: argparse.ArgumentParser, what: str = "") -> None:
     limits = command.add_argument_group("limits", what or None)
     limits.add_argument("--max-rounds", metavar="N", type=_count, help="model rounds at most (default 50)")
@@ -270,8 +238,8 @@ def _add_demo(demo: argparse.ArgumentParser) -> None:
 
 _COMMANDS: Final[Mapping[str, tuple[str, str, Callable[[argparse.ArgumentParser], None]]]] = {
     "run": ("give a prompt and tools to a model, and run to the end", _RUN_EPILOG, _add_run),
-    "chat": ("talk with a model, with tools, in one conversation", _CHAT_EPILOG, _add_chat),
-    "model": ("pick the models of the roles and the effort, or set them", _MODEL_EPILOG, _add_model_command),
+    "chat": ("talk with a model, with tools, in one conversation", f"{CHAT_EPILOG}{_CODES}\n", _add_chat),
+    "model": ("pick the models of the roles and the effort, or set them", MODEL_EPILOG, add_model_command),
     "runs": ("list, show, resume and replay the runs that were kept", _RUNS_EPILOG, _add_runs),
     "config": ("read, set and explain what is configured", CONFIG_EPILOG, add_config),
     "models": ("say what is known of models: window, effort, price, and who serves them", "", add_models),

@@ -214,7 +214,6 @@ def test_a_cost_of_nothing_is_told_as_nothing() -> None:
             "claude-sonnet-4-5 reads 200,000 tokens at most, and this conversation has 300,005: /clear",
         ),
         ("/model claude-opus-4-8 turbo", 'claude-opus-4-8 takes no effort "turbo"; it takes low, medium, high, xhigh, max'),
-        ("/model claude-sonnet-4-5x high", "claude-sonnet-4-5x reads 200,000 tokens at most"),
         ("/model gpt-5.2", "gpt-5.2 cannot be used: openai-payg has no key: set OPENAI_API_KEY"),
         ("/model llama", 'llama cannot be used: no provider serves the model "llama"'),
     ],
