@@ -62,8 +62,8 @@ def _reset(failure: CallFailure) -> str:
     """When the limit is full again that ran out; where none says that it did, any that tells."""
     told = [quota for quota in failure.quota if quota.reset_words]
     used_up = [quota for quota in told if quota.remaining == 0]
-    first = [*used_up, *told][:1]
-    return first[0].reset_words if first else ""
+    best = used_up or told
+    return best[0].reset_words if best else ""
 
 
 def _is_unknown_model(failure: CallFailure) -> bool:

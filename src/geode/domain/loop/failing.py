@@ -48,7 +48,7 @@ def _too_late(state: State, kind: FailureClass, following: Following) -> bool:
         return False
     match following:
         case RetryAfter(seconds):
-            return seconds >= remaining or (remaining <= 0 and kind is FailureClass.TIMEOUT)
+            return seconds >= remaining
         case NextModel():
             return remaining <= 0
         case GiveUp():

@@ -47,7 +47,7 @@ def reason_of(kind: FailureClass) -> FailedReason:
 
 def error_of(reason: FailedReason, why: str, failure: CallFailure | None) -> ModelCallError:
     """The exception for a call that failed for good, for this reason."""
-    if reason == "model_error" and failure is not None and classify_retry_error(failure) is FailureClass.STREAM_INTERRUPTED:
+    if failure is not None and classify_retry_error(failure) is FailureClass.STREAM_INTERRUPTED:
         return StreamInterrupted(why, failure)
     return _ERRORS[reason](why, failure)
 

@@ -7,7 +7,7 @@ from typing import get_args
 import pytest
 
 from geode.domain.conversation import Conversation
-from geode.domain.errors import AuthenticationError, BillingError, GeodeError, ModelCallError, RequestRefused
+from geode.domain.errors import AuthenticationError, BillingError, GeodeError, ModelCallError, RequestRefused, StreamInterrupted
 from geode.domain.loop.outcome import ExhaustedReason, Failed, FailedReason, Outcome
 from geode.domain.reply import Usage
 from tests.unit.domain.builders import failure
@@ -40,6 +40,13 @@ def test_a_failure_carries_its_exception(reason: FailedReason, kind: type[ModelC
     assert type(error) is kind
     assert isinstance(error, GeodeError)
     assert (str(error), error.failure) == ("acme-payg: no", failure(500))
+
+
+def test_what_broke_off_after_something_was_shown_is_an_error_of_its_own() -> None:
+    cut = failure(200, phase="stream", after_output=True)
+    error = Failed("", Conversation(), Usage(), "r", "model_error", "acme-payg: cut off", cut).error
+    assert type(error) is StreamInterrupted
+    assert (str(error), error.failure) == ("acme-payg: cut off", cut)
 
 
 def test_a_call_that_was_never_made_has_no_facts() -> None:

@@ -121,7 +121,7 @@ def test_an_action_is_described_in_full_and_a_conversation_by_its_digest() -> No
 
 
 def test_what_an_older_geode_wrote_is_the_same_without_the_fields_that_it_did_not_know() -> None:
-    records, _ = written(begun(), *INPUTS[:3], ModelFailed(4.0, failure(402, "no credit"), 0.5))
+    records, _ = written(begun(), *INPUTS[:3], ModelFailed(4.0, failure(402, "no credit after noon"), 0.5))
     left = records[-1]
     assert isinstance(left, Left)
     old = left.pending.replace(',"quota":[]', "").replace(',"subscription":false', "")

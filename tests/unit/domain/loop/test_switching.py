@@ -246,6 +246,16 @@ def test_no_switch_without_time_left() -> None:
     assert isinstance(failed(chained(timed), failure(503), at=59.9).pending, SwitchModel)
 
 
+def test_where_nobody_comes_next_only_a_timeout_is_laid_to_the_time() -> None:
+    timed = replace(ONCE, max_seconds=60.0)
+    assert ending(failed(begun(timed), failure(503), at=60.0)).reason == "model_error"
+    assert ending(failed(begun(timed), failure(408), at=60.0)).reason == "time_budget"
+
+
+def test_the_provider_s_own_words_are_enough_where_no_way_on_is_known() -> None:
+    assert expect(Failed, ending(failed(begun(), failure(400, "bad schema")))).why == "acme-payg: bad schema"
+
+
 def test_time_that_ran_out_while_switching_ends_the_run() -> None:
     state = failed(chained(replace(ONCE, max_seconds=60.0)), failure(503), at=59.0)
     assert ending(switched(state, at=60.0)).reason == "time_budget"
