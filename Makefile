@@ -10,6 +10,9 @@ INSTALLED := $(VENV)/.installed
 PEERS := .venv-peers
 PEERS_LOCKED := $(PEERS)/.locked
 
+# Tests wait more than they compute: a few processes more than one, whatever the machine. WORKERS=0 is none beside the first.
+WORKERS ?= 3
+
 # PYTHON=… chooses another interpreter; by default the first of these that is new enough.
 PYTHON ?=
 PYTHONS := $(PYTHON) python3 python3.14 python3.13 python3.12 python3.11 python
@@ -33,7 +36,7 @@ demo: $(INSTALLED) ## three runs, one for each wire, against the emulator on thi
 	@$(BIN)/geode demo
 
 test: $(INSTALLED) ## the tests
-	@$(BIN)/pytest $(ARGS)
+	@$(BIN)/pytest -n $(WORKERS) --dist worksteal $(ARGS)
 
 check: format-check lint types imports ## format, lint, types, layers, then the tests
 	@$(MAKE) --no-print-directory test

@@ -214,10 +214,10 @@ async def test_a_choice_that_the_server_does_not_take_is_refused_here(
         ('choice = ["required"]', "providers.lab.quirks.choice", 'a server takes at least auto and none, "auto" is missing'),
         ('choice = ["auto"]', "providers.lab.quirks.choice", '"none" is missing. One that does not: tools = false'),
         ("choice = []", "providers.lab.quirks.choice", '"auto" is missing'),
-        ('choice = ["auto", "any"]', "providers.lab.quirks.choice", "got 'any'"),
+        ('choice = ["auto", "any"]', "providers.lab.quirks.choice", "must be 'auto', 'none', 'required' or 'named'"),
         ('content_beside_calls = ""', "providers.lab.quirks.content_beside_calls", "'null', 'empty' or 'absent'"),
         ('images = "in_results"', "providers.lab.quirks.images", "'in_result', 'after_results' or 'none'"),
-        ("tools = 0", "providers.lab.quirks.tools", "got 0"),
+        ("tools = 0", "providers.lab.quirks.tools", "must be true or false, got a whole number"),
         ('max_tokens = "x"', "providers.lab.quirks", '"max_tokens" is no key; '),
     ],
 )

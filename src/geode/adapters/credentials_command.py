@@ -196,5 +196,6 @@ async def _ended(process: asyncio.subprocess.Process, *, kill: bool) -> None:
         async with asyncio.timeout(_END_SECONDS):
             await process.wait()
     # Something that left its group may hold the pipes open for ever; asyncio has no public way to close them.
-    transport: asyncio.SubprocessTransport = process._transport  # type: ignore[attr-defined]  # noqa: SLF001
-    transport.close()
+    transport: asyncio.SubprocessTransport | None = getattr(process, "_transport", None)
+    if transport is not None:
+        transport.close()

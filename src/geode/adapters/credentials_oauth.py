@@ -19,7 +19,7 @@ from geode.adapters.oauth_tokens import Tokens, Unusable
 from geode.adapters.private_files import Lock, LockHeld, replace_private
 from geode.adapters.secret_files import UnfitFile, read_secret, version_of
 from geode.domain.json_value import clean_text
-from geode.ports.credentials import CredentialError
+from geode.ports.credentials import CredentialError, CredentialUnavailable
 
 _MAX_BYTES: Final = 1 << 20
 # A token that is about to expire would do so on its way, or in the middle of a stream.
@@ -29,6 +29,9 @@ _LOCK_SECONDS: Final = 60.0
 _LOCK_POLL_SECONDS: Final = 0.05
 _LINGER_SECONDS: Final = 5.0
 _SHOWN: Final = 200
+_OK: Final = 200
+# How often somebody may sign in while it is renewed.
+_TIMES: Final = 3
 
 
 class OAuthCredential:
@@ -111,20 +114,31 @@ class OAuthCredential:
     async def _renewed(self) -> SecretStr:
         async with self._alone():
             tokens = await asyncio.to_thread(self._on_disk)
-            # Another process may have renewed them meanwhile, or the operator have signed in.
-            if tokens.access is not None and self._lives(tokens, _EARLY_SECONDS):
-                return tokens.access
-            if self._unwritten is not None and self._unwritten[0] == tokens.refresh:
-                renewed = self._unwritten[1]
-            else:
-                answer = await self._asked(tokens)
-                if isinstance(answer, CredentialError):
-                    # The token endpoint may be well again before the old token is over.
-                    if isinstance(answer, _Unreachable) and tokens.access is not None and self._lives(tokens, 0.0):
-                        return tokens.access
-                    raise answer
-                renewed = answer
-            return await self._written(tokens, renewed)
+            for _ in range(_TIMES):
+                # Another process may have renewed them meanwhile, or the operator have signed in.
+                if tokens.access is not None and self._lives(tokens, _EARLY_SECONDS):
+                    return tokens.access
+                answer = await self._kept_or_asked(tokens)
+                found = await asyncio.to_thread(self._on_disk)
+                if found.is_like(tokens):
+                    return await self._settled(tokens, answer)
+                # Somebody signed in while it was renewed: what they wrote stays, and holds from now on.
+                tokens = found
+            raise CredentialError(f"{self.source} changes faster than it can be renewed: {self._way_out}")
+
+    async def _kept_or_asked(self, tokens: Tokens) -> Tokens | CredentialError:
+        """What these tokens were renewed to before and could not be written, or what the token endpoint answers."""
+        if self._unwritten is not None and self._unwritten[0] == tokens.refresh:
+            return self._unwritten[1]
+        return await self._asked(tokens)
+
+    async def _settled(self, tokens: Tokens, answer: Tokens | CredentialError) -> SecretStr:
+        if isinstance(answer, Tokens):
+            return await self._written(tokens, answer)
+        # The token endpoint may be well again before the old token is over.
+        if isinstance(answer, CredentialUnavailable) and tokens.access is not None and self._lives(tokens, 0.0):
+            return tokens.access
+        raise answer
 
     @asynccontextmanager
     async def _alone(self) -> AsyncIterator[None]:
@@ -153,28 +167,20 @@ class OAuthCredential:
     async def _asked(self, tokens: Tokens) -> Tokens | CredentialError:
         """New tokens, or why there are none."""
         if self._http is None:
-            return _Unreachable(f"{self.source} cannot be renewed without an HTTP client")
+            return CredentialUnavailable(f"{self.source} cannot be renewed without an HTTP client")
         try:
             async with asyncio.timeout(_ANSWER_SECONDS):
-                response = await self._http.post(
-                    tokens.token_url,
-                    data=tokens.form(),
-                    headers={"Accept": "application/json"},
-                    timeout=_ANSWER_SECONDS,
-                    follow_redirects=False,
-                    auth=httpx2.Auth(),
-                )
+                status, body = await _answer(self._http, tokens)
         except (httpx2.HTTPError, httpx2.InvalidURL, OSError, RuntimeError) as error:
-            return _Unreachable(
+            return CredentialUnavailable(
                 f"{self.source} could not be renewed: {tokens.token_url} was not reached ({type(error).__name__})"
             )
-        status = response.status_code
-        if status == 200:
-            answer = _renewal(tokens, response, self._now())
+        if status == _OK:
+            answer = _renewal(tokens, body, self._now())
             return answer if isinstance(answer, Tokens) else CredentialError(f"{tokens.token_url} {answer}")
-        said = f"{tokens.token_url} answered {status}{_words(tokens, response)}"
+        said = f"{tokens.token_url} answered {status}{_words(tokens, body)}"
         if status >= 500 or status in (408, 429):
-            return _Unreachable(f"{self.source} could not be renewed: {said}. Try again later")
+            return CredentialUnavailable(f"{self.source} could not be renewed: {said}. Try again later")
         return CredentialError(f"{self.source} could not be renewed: {said}: {self._way_out}")
 
     async def _written(self, old: Tokens, new: Tokens) -> SecretStr:
@@ -194,8 +200,23 @@ class OAuthCredential:
         return new.access
 
 
-class _Unreachable(CredentialError):
-    """The token endpoint did not decide anything."""
+async def _answer(http: httpx2.AsyncClient, tokens: Tokens) -> tuple[int, bytes]:
+    """The status and the body, of which no more is read than a file of tokens may have."""
+    body = bytearray()
+    async with http.stream(
+        "POST",
+        tokens.token_url,
+        data=tokens.form(),
+        headers={"Accept": "application/json"},
+        timeout=_ANSWER_SECONDS,
+        follow_redirects=False,
+        auth=httpx2.Auth(),
+    ) as response:
+        async for chunk in response.aiter_bytes():
+            body += chunk
+            if len(body) > _MAX_BYTES:
+                break
+    return response.status_code, bytes(body[:_MAX_BYTES])
 
 
 def _tokens(data: SecretBytes) -> Tokens | str:
@@ -209,23 +230,25 @@ def _tokens(data: SecretBytes) -> Tokens | str:
         return str(unusable)
 
 
-def _renewal(tokens: Tokens, response: httpx2.Response, now: float) -> Tokens | str:
-    answer = read_object(response.content)
+def _renewal(tokens: Tokens, body: bytes, now: float) -> Tokens | str:
+    answer = read_object(body)
     if answer is None:
         return "answered without a JSON object"
     try:
-        return tokens.renewed(answer, now)
+        renewed = tokens.renewed(answer, now)
     except Unusable as unusable:
         return str(unusable)
+    too_long = len(renewed.dumped().get_secret_value()) > _MAX_BYTES
+    return f"answered with tokens that take more than {_MAX_BYTES} bytes" if too_long else renewed
 
 
 def _put(path: Path, tokens: Tokens) -> None:
     replace_private(path, tokens.dumped().get_secret_value())
 
 
-def _words(tokens: Tokens, response: httpx2.Response) -> str:
+def _words(tokens: Tokens, content: bytes) -> str:
     """What the token endpoint said, without the tokens."""
-    body = read_object(response.content) or {}
+    body = read_object(content) or {}
     kind, code, message = error_facts(body)
     told = clean_text(described) if isinstance(described := body.get("error_description"), str) else ""
     discretion = Discretion()

@@ -51,6 +51,10 @@ class Tokens:
     def __repr__(self) -> str:
         return f"Tokens(expires_at={self.expires_at})"
 
+    def is_like(self, other: Tokens) -> bool:
+        """Whether they are the same tokens, whatever else stands beside them."""
+        return (self.access, self.refresh) == (other.access, other.refresh)
+
     def form(self) -> dict[str, str]:
         """What is posted to `token_url` to renew them (RFC 6749 section 6)."""
         scope = self._text("scope")

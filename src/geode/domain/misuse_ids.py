@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import Final
 
 MISUSE_IDS: Final[Mapping[str, str]] = {
+    "adapter-factory": "What makes an adapter is a function of an `AdapterContext`, or of nothing.",
     "adapter-name": "The name of an adapter is one word without a slash: its models are `NAME/MODEL`.",
     "adapter-override": "An `Override` names who replaces an adapter (`origin`) and why (`reason`).",
     "adapter-policy": "`~/.geode/adapters.toml` says something that is no line of it, or overrides nobody.",
@@ -32,6 +33,7 @@ MISUSE_IDS: Final[Mapping[str, str]] = {
     "empty-turn": "A conversation was built with an assistant turn that says nothing.",
     "entered-twice": "A session is entered once, and a `Runtime` is open once at a time.",
     "env-file": "A line of a `.env` file cannot be read, or the file cannot.",
+    "fallback-setting": "A fallback does not take a setting of the session, such as its effort; none is sent otherwise.",
     "fallback-twice": "A chain of models names each model once; all attempts on it are made before the next one is asked.",
     "fallbacks-type": "`fallbacks=` takes a list of model ids and adapters, the models after the primary in their order.",
     "field-default": "A pydantic `Field` is the default of a parameter; it belongs into `Annotated[…]`.",

@@ -49,10 +49,6 @@ class RoutingTable:
     models: tuple[ModelRow, ...] = ()
     prices: Mapping[str, Price] = field(default_factory=dict[str, Price])
 
-    def chain_of(self, model: str) -> tuple[str, ...]:
-        """The models that may answer in place of `model`, which is the first; itself alone where no chain begins with it."""
-        return next((chain for chain in self.fallbacks.values() if chain and chain[0] == model), (model,))
-
 
 def resolve(
     model: str, table: RoutingTable, own: Sequence[Target] = (), sources: Mapping[str, str] | None = None
@@ -114,8 +110,10 @@ def _of_identity(
             left = f"{OPENROUTER_NAMESPACE}/{left}"
         elif not (publisher and name) or any(letter.isspace() for letter in left):
             return Failure(f'a model of OpenRouter is openrouter/PUBLISHER/MODEL, got "{model}"')
-    source = sources.get(identity, "")
-    return target_of(identity, source, targets).map(lambda target: Route(target, left, model))
+    of_identity = [target for target in targets.values() if target.identity.id == identity]
+    # Where there is but one account there is nothing to choose.
+    only = of_identity[0].credential.source if len(of_identity) == 1 else ""
+    return target_of(identity, sources.get(identity, only), targets).map(lambda target: Route(target, left, model))
 
 
 def _identities(targets: Mapping[str, Target]) -> frozenset[str]:

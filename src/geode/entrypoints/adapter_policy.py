@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
+import os
+import stat
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
-from typing import Any, Final, Literal
+from pathlib import Path
+from typing import Any, Final
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
-from geode.adapters.toml_files import TomlFile
+from geode.adapters.toml_files import TomlFile, read_toml
 from geode.domain.errors import Misuse
 from geode.domain.naming import closest
 
 ADAPTERS_FILE: Final = "adapters.toml"
+_OTHERS_WRITE: Final = 0o022
 
 
 class AllowedAdapter(BaseModel):
@@ -33,7 +37,7 @@ class AllowedAdapter(BaseModel):
 class _File(BaseModel):
     model_config = ConfigDict(extra="forbid", strict=True, frozen=True)
 
-    version: Literal[1]
+    version: int = Field(ge=1, le=1)
     adapters: dict[str, AllowedAdapter] = {}
 
 
@@ -43,6 +47,14 @@ class AdapterPolicy:
 
     allowed: Mapping[str, AllowedAdapter] = field(default_factory=dict[str, AllowedAdapter])
     place: str = ""
+
+
+def read_policy(path: Path) -> AdapterPolicy:
+    """The policy that the file at `path` is. Misuse for one that others may write into: it says whose code is run."""
+    file = read_toml(path)
+    if file.exists and os.name == "posix" and stat.S_IMODE(path.stat().st_mode) & _OTHERS_WRITE:
+        raise Misuse("adapter-policy", f"others may write into {path}, which says whose code is run: chmod go-w it")
+    return policy_of(file)
 
 
 def policy_of(file: TomlFile) -> AdapterPolicy:

@@ -18,11 +18,13 @@ from geode.domain.errors import Misuse
 from geode.domain.key_sources import KeySource, parse_key_source
 from geode.domain.models import ModelRow, rows_for
 from geode.domain.provider import address_problem
+from geode.domain.request import Capabilities
 from geode.domain.routing import Route
 from geode.domain.targets import CredentialRoute, Target, Transport
+from geode.entrypoints.adapter_plugins import made_by
+from geode.entrypoints.adapter_registry import Entry, Registry
 from geode.entrypoints.credentials import credential_of, over
 from geode.entrypoints.places import env_paths, project_env, user_folder
-from geode.entrypoints.registry import Entry, Registry, made_by
 from geode.ports.adapters import AdapterContext
 from geode.ports.credentials import Credential
 from geode.ports.model import ModelAdapter
@@ -72,6 +74,16 @@ def find_connection(route: Route, registry: Registry, environment: Environment) 
     subscription = target.credential.billing == "subscription"
     endpoint = Endpoint(transport.base_url, source, credential, transport.headers, subscription=subscription)
     return Connection(route, rows, endpoint)
+
+
+def able_of(connection: Connection) -> Capabilities | None:
+    """What the adapter of the connection will carry; None for one from elsewhere, which says so itself."""
+    from geode.entrypoints.capabilities import capabilities_of
+
+    transport = connection.route.target.transport
+    if connection.entry is not None or transport is None:
+        return None
+    return replace(capabilities_of(transport.wire, transport.dialect), models=connection.rows)
 
 
 def _moved(transport: Transport, environment: Environment) -> Transport:

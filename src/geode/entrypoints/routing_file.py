@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from decimal import Decimal
+from types import MappingProxyType
 from typing import Annotated, Any, Final, Literal, TypeAlias, cast
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError
@@ -207,12 +208,12 @@ def table_of(values: Mapping[str, Any], added: Mapping[str, Target] | None = Non
     file = _File.model_validate(values)
     targets, problems = _targets(file)
     table = RoutingTable(
-        dict(file.model.defaults),
-        {name: tuple(chain) for name, chain in file.model.fallbacks.items()},
+        MappingProxyType(file.model.defaults),
+        MappingProxyType({name: tuple(chain) for name, chain in file.model.fallbacks.items()}),
         tuple(file.routing.prefixes.items()),
-        dict(file.sources),
-        {**targets, **(added or {})},
-        prices={name: Price(**dict(price)) for name, price in file.prices.items()},
+        MappingProxyType(file.sources),
+        MappingProxyType({**targets, **(added or {})}),
+        prices=MappingProxyType({name: Price(**dict(price)) for name, price in file.prices.items()}),
     )
     problems += [*_leads_nowhere(table), *_row_problems(file)]
     if not problems:

@@ -13,15 +13,21 @@ from typing import Literal, TypeAlias, cast
 
 from geode.application.askable import Askable, window_of
 from geode.domain.configuration import Found
-from geode.domain.content import Owner
+from geode.domain.content import Owner, Text
+from geode.domain.conversation import Conversation
 from geode.domain.effort import inherited
 from geode.domain.errors import Misuse
 from geode.domain.models import row_of
+from geode.domain.negotiation import negotiate
 from geode.domain.provider import Provider
-from geode.domain.thinking import Thinking
+from geode.domain.request import AdapterCallRequest
+from geode.domain.routing import Route, resolve
+from geode.domain.thinking import Thinking, parse_thinking
+from geode.domain.turns import UserTurn
+from geode.entrypoints.adapter_registry import Registry
 from geode.entrypoints.config import Configuration, configuration, no_model
-from geode.entrypoints.providers import Connection, find_connection
-from geode.entrypoints.registry import Registry, bootstrap_builtins, current
+from geode.entrypoints.providers import Connection, able_of, find_connection
+from geode.entrypoints.registry import bootstrap_builtins, current
 from geode.entrypoints.settings import Settings
 from geode.ports.model import ModelAdapter
 
@@ -107,7 +113,7 @@ class SessionModels:
     def _fallbacks(self) -> tuple[Resolved, ...]:
         """Each model of `fallbacks=`, or else of those that `[model.fallbacks]` names after the primary, in order."""
         model, _ = self.primary
-        chain = self._registry.table.chain_of(model.route.id)[1:] if isinstance(model, Connection) else ()
+        chain = self._chain_after(model.route) if isinstance(model, Connection) else ()
         given: object = self._settings.get("fallbacks", chain)
         if isinstance(given, str) or not isinstance(given, Sequence):
             raise Misuse(
@@ -122,8 +128,36 @@ class SessionModels:
                 way_out = "name each model once" if isinstance(one, str) else "give adapters names of their own"
                 raise Misuse("fallback-twice", f"fallbacks names {owner.adapter} {owner.model}, {seen[owner]}; {way_out}")
             seen[owner] = "which it has named before"
+            self._refuse_settings(resolved)
             found.append(resolved)
         return tuple(found)
+
+    def _chain_after(self, route: Route) -> tuple[str, ...]:
+        """What `[model.fallbacks]` names after the model, however its id was written."""
+        table, sources = self._registry.table, self._configuration.sources
+        for first, *others in filter(None, table.fallbacks.values()):
+            if resolve(first, table, sources=sources).value_or(None) == route:
+                return tuple(others)
+        return ()
+
+    def _refuse_settings(self, resolved: Resolved) -> None:
+        """Misuse for a setting that a fallback does not take: it would be told only when nothing else is left."""
+        model, id = resolved
+        able = able_of(model) if isinstance(model, Connection) else model.capabilities
+        if able is None:
+            return
+        asked = Conversation((UserTurn((Text("hi"),)),))
+        settings = self._settings
+        request = AdapterCallRequest(
+            id,
+            asked,
+            effort=self.effort.of(model),
+            temperature=settings.get("temperature"),
+            thinking=parse_thinking(settings.get("thinking")),
+        )
+        problem = negotiate(owner_of(resolved).adapter, request, able).swap().value_or(None)
+        if problem is not None:
+            raise Misuse("fallback-setting", f"fallbacks: {problem}, or leave that fallback out")
 
     def askables(self, open_model: Open, temperature: float | None, thinking: Thinking | None) -> tuple[Askable, ...]:
         """The fallbacks as a loop takes them."""

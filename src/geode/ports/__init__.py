@@ -34,7 +34,7 @@ from geode.domain.wire_names import sent_name
 from geode.ports.approval import Approver
 from geode.ports.clock import Clock
 from geode.ports.conversations import ConversationStore, Kept, Listed
-from geode.ports.credentials import Credential, CredentialError
+from geode.ports.credentials import Credential, CredentialError, CredentialUnavailable
 from geode.ports.events import Observer
 from geode.ports.hooks import Hooks, Veto
 from geode.ports.images import ImageResizer
@@ -61,6 +61,7 @@ __all__ = [
     "ConversationStore",
     "Credential",
     "CredentialError",
+    "CredentialUnavailable",
     "Decision",
     "Delta",
     "Document",

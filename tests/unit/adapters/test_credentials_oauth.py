@@ -16,7 +16,7 @@ import pytest
 
 from geode.adapters.credentials_oauth import OAuthCredential
 from geode.adapters.private_files import Lock
-from geode.ports.credentials import CredentialError
+from geode.ports.credentials import CredentialError, CredentialUnavailable
 
 NOW = 1_800_000_000.0
 SIGN_IN = "https://sign-in.test/oauth/token"
@@ -29,6 +29,7 @@ class TokenServer:
         self.asked: list[dict[str, str]] = []
         self.takes = "refresh-0"
         self.gate: asyncio.Event | None = None
+        self.arrived = asyncio.Event()
         self.instead: Callable[[], httpx2.Response] | None = None
 
     async def __call__(self, request: httpx2.Request) -> httpx2.Response:
@@ -36,6 +37,7 @@ class TokenServer:
         assert "authorization" not in request.headers
         form = {name: value for name, (value,) in parse_qs(request.content.decode()).items()}
         self.asked.append(form)
+        self.arrived.set()
         if self.gate is not None:
             await self.gate.wait()
         if self.instead is not None:
@@ -370,6 +372,52 @@ async def test_an_old_token_holds_while_the_endpoint_is_not_well(rig: Rig) -> No
     assert await text(credential) == "access-0"
     rig.now += 30
     assert "answered 503" in await problem(credential)
+
+
+@pytest.mark.parametrize("status", [200, 400])
+async def test_a_sign_in_while_it_is_renewed_wins_and_is_not_overwritten(status: int, rig: Rig) -> None:
+    """Nothing switches silently: what the operator wrote is what is sent."""
+    rig.write(expires_at=0)
+    rig.server.gate = asyncio.Event()
+    if status != 200:
+        rig.server.instead = lambda: httpx2.Response(status, json={"error": "invalid_grant"})
+    waiting = asyncio.ensure_future(text(rig.credential()))
+    await rig.server.arrived.wait()
+    rig.write(access_token="access-other", refresh_token="refresh-other")
+    rig.server.gate.set()
+    assert await waiting == "access-other"
+    assert rig.written["refresh_token"] == "refresh-other"
+
+
+async def test_whoever_signs_out_while_it_is_renewed_stays_signed_out(rig: Rig) -> None:
+    rig.write(expires_at=0)
+    rig.server.gate = asyncio.Event()
+    waiting = asyncio.ensure_future(problem(rig.credential()))
+    await rig.server.arrived.wait()
+    rig.path.unlink()
+    rig.server.gate.set()
+    assert "is missing" in await waiting
+    assert not rig.path.exists()
+
+
+async def test_no_more_is_read_of_an_answer_than_a_file_may_have(rig: Rig) -> None:
+    rig.write(expires_at=0)
+    rig.server.instead = lambda: httpx2.Response(200, json={"access_token": "a" * (1 << 20)})
+    assert "answered without a JSON object" in await problem(rig.credential())
+    rig.server.instead = lambda: httpx2.Response(200, json={"access_token": "a" * ((1 << 20) - 100)})
+    assert "answered with tokens that take more than" in await problem(rig.credential())
+    assert rig.written["access_token"] == "access-0"
+
+
+async def test_who_gives_out_tokens_and_is_not_reached_may_be_tried_again(rig: Rig) -> None:
+    rig.write(expires_at=0)
+    rig.server.instead = lambda: httpx2.Response(503)
+    with pytest.raises(CredentialUnavailable):
+        await rig.credential().secret()
+    rig.server.instead = lambda: httpx2.Response(400, json={"error": "invalid_grant"})
+    with pytest.raises(CredentialError) as caught:
+        await rig.credential().secret()
+    assert not isinstance(caught.value, CredentialUnavailable)
 
 
 async def test_without_a_client_it_cannot_be_renewed(rig: Rig) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import html
 import json
+from typing import Any
 from urllib.parse import quote, quote_plus
 
 import pytest
@@ -71,6 +72,16 @@ def test_the_beginning_of_a_long_secret_is_hidden_where_a_text_was_cut() -> None
     discretion = hiding("sk-0123456789abcdefghij")
     assert discretion.cleaned("the key sk-0123456789abcd") == "the key ***"
     assert discretion.cleaned("keys begin with sk-0123") == "keys begin with sk-0123"
+
+
+@pytest.mark.parametrize("sign", ["/", "+", "=", "&", '"', "%", "\\", "<"])
+@pytest.mark.parametrize("quoted", [str, quote, json.dumps, html.escape, repr])
+def test_a_key_with_a_sign_that_is_escaped_is_hidden_whole(sign: str, quoted: Any) -> None:
+    """The keys of many servers are base64."""
+    key = f"sk-A1b2C3d4E5f6G7h8{sign}Z9y8X7w6V5u4T3s2"
+    known = hiding(key)
+    assert "Z9y8X7w6" not in known.cleaned(f"Incorrect key {quoted(key)}.")
+    assert known.cleaned(f"Incorrect key {key}.") == "Incorrect key ***."
 
 
 def test_all_secrets_are_hidden_that_were_ever_told() -> None:

@@ -19,7 +19,7 @@ from geode.adapters.openai_responses.model import responses_model
 from geode.domain.conversation import Conversation
 from geode.domain.failures import CallFailure, FailureClass, classify_retry_error
 from geode.domain.request import AdapterCallRequest, Limits
-from geode.ports.credentials import CredentialError
+from geode.ports.credentials import CredentialError, CredentialUnavailable
 from tests.unit.cases.turns import user
 
 KEY = "sk-canary-4b7e91d05a"
@@ -123,6 +123,19 @@ async def test_without_a_secret_nothing_leaves_and_nothing_is_tried_again(wire: 
     assert (failure.status, failure.phase, failure.error_type) == (None, "connect", "authentication_error")
     assert failure.message == "the lab's safe is empty: fill it"
     assert classify_retry_error(failure) is FailureClass.AUTH
+
+
+async def test_a_secret_that_is_not_to_be_had_now_is_a_connection_that_failed() -> None:
+    """It passes by itself: the policy may try again (spec section 7)."""
+
+    class Busy(Key):
+        async def secret(self) -> SecretStr:
+            raise CredentialUnavailable("the lab's safe is busy")
+
+    answers = Answers()
+    failure = await ask(model("chat", Endpoint("https://lab.test/v1", "the test", Busy()), answers.client()))
+    assert (failure.message, classify_retry_error(failure)) == ("the lab's safe is busy", FailureClass.CONNECTION)
+    assert answers.requests == []
 
 
 async def test_a_strangers_secret_that_cannot_be_sent_is_refused_without_showing_it() -> None:

@@ -56,6 +56,6 @@ def read(text: str) -> RoutingTable:
 def test_the_files_are_read_as_they_stand() -> None:
     routing, chain, _, policy = blocks("toml")
     tables = list(map(read, (routing, chain)))
-    assert tables[-1].chain_of("gpt-6-sol") == ("gpt-6-sol", "claude-opus-5-5")
+    assert tables[-1].fallbacks["openai"] == ("gpt-6-sol", "claude-opus-5-5")
     allowed = policy_of(TomlFile(Path("adapters.toml"), True, policy, tomllib.loads(policy))).allowed
     assert (allowed["acme-payg"].enabled, allowed["acme-payg"].identity) == (True, "acme")

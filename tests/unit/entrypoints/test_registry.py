@@ -14,7 +14,8 @@ import geode
 from geode import errors, registry
 from geode.domain.errors import Misuse
 from geode.domain.targets import BUILT_IN
-from geode.entrypoints.registry import forget_adapters, made_by
+from geode.entrypoints.adapter_plugins import made_by
+from geode.entrypoints.registry import forget_adapters
 from geode.ports.adapters import AdapterContext
 from geode.testing import ScriptedModel, calls, says
 
@@ -118,6 +119,15 @@ def test_sessions_and_runtimes_fill_it(start: str, places: Places) -> None:
     own = [geode.Provider("lab", "chat", "http://127.0.0.1:1/v1")]
     eval(start, {"geode": geode, "own": own})
     assert registry.current().generation == 1
+
+
+def test_nobody_can_change_a_snapshot(places: Places) -> None:
+    found: Any = registry.bootstrap_builtins()
+    for table in (found.entries, found.table.targets, found.table.sources, found.table.defaults, found.table.prices):
+        with pytest.raises(TypeError):
+            table["x"] = 1
+    with pytest.raises(AttributeError):
+        found.generation = 7
 
 
 def test_the_container_fills_it(places: Places) -> None:
@@ -270,6 +280,31 @@ async def test_an_adapter_of_another_name_is_refused(places: Places) -> None:
         await geode.run("Hi", model="acme/m")
 
 
+class Broken(ScriptedModel):
+    def __init__(self) -> None:
+        raise RuntimeError("no licence")
+
+
+@pytest.mark.parametrize(
+    ("factory", "said"),
+    [
+        (Broken, r"the adapter acme \(register_adapter\) cannot be made: RuntimeError: no licence"),
+        (lambda: None, r"the factory of the adapter acme \(register_adapter\) gave NoneType, no adapter"),
+        (lambda: Acme, r"the factory of the adapter acme \(register_adapter\) gave type, no adapter"),
+    ],
+)
+async def test_a_factory_that_makes_no_adapter_is_named(factory: Any, said: str, places: Places) -> None:
+    registry.register_adapter("acme", factory)
+    with pytest.raises(errors.AdapterError, match=said):
+        await geode.run("Hi", model="acme/m")
+
+
+def test_what_is_no_factory_is_refused_at_once(places: Places) -> None:
+    nothing: Any = 5
+    with pytest.raises(Misuse, match="what makes the adapter acme must be a function, got int"):
+        registry.register_adapter("acme", nothing)
+
+
 # ---- entry points ------------------------------------------------------------------------------
 
 
@@ -336,6 +371,21 @@ def test_an_override_of_nobody_is_refused(places: Places) -> None:
     places.install()
     places.allow(ALLOWED + "override = true\n")
     with pytest.raises(Misuse, match=r"adapters\.acme-payg overrides nobody: no adapter has that name"):
+        registry.bootstrap_builtins()
+
+
+def test_the_only_account_of_an_identity_needs_no_setting(places: Places) -> None:
+    """As docs/models.md has it."""
+    places.install()
+    places.allow(ALLOWED + 'package = "Geode_Acme"\nidentity = "acme"\nsource = "payg"\n')
+    route = registry.bootstrap_builtins().route("acme/x")
+    assert (route.target.name, route.model) == ("acme-payg", "x")
+
+
+def test_a_policy_that_others_may_write_is_none(places: Places) -> None:
+    places.allow(ALLOWED)
+    (places.home / "adapters.toml").chmod(0o666)
+    with pytest.raises(Misuse, match=r"others may write into .*adapters\.toml, which says whose code is run: chmod go-w"):
         registry.bootstrap_builtins()
 
 

@@ -131,10 +131,7 @@ def test_tables_are_merged_by_key_and_values_replaced(file: Path) -> None:
         '[models."gpt-5.2"]\nwindow = 7\n[prices."gpt-5.2"]\ninput = 1.75\noutput = 9\n',
     )
     assert table.defaults == {**shipped_table().defaults, "openai": "gpt-5.2"}
-    assert (table.chain_of("gpt-5.2"), table.chain_of("claude-opus-5-5")) == (
-        ("gpt-5.2", "claude-opus-5-5"),
-        ("claude-opus-5-5",),
-    )
+    assert table.fallbacks["openai"] == ("gpt-5.2", "claude-opus-5-5")
     row, before = (row_of("gpt-5.2", one.models) for one in (table, shipped_table()))
     assert (row.window, row.efforts, row.output) == (7, before.efforts, before.output)
     assert price_of("gpt-5.2", table.prices) == Price(Decimal("1.75"), Decimal(9), cached=Decimal("0.175"))

@@ -52,6 +52,9 @@ class Discretion:
 
     def cleaned(self, text: str, *, alone: bool = True) -> str:
         """`text`, whoever wrote it, without the secrets; without `alone` short ones are left where they stand."""
+        # Whole ones first: the beginning of an escaped form is that of the plain one too.
+        for form in self._long:
+            text = text.replace(form, HIDDEN)
         for form in self._long:
             text = _without(form, text)
         for pattern in self._encoded:

@@ -21,7 +21,7 @@ from geode.adapters.http_json.refusals import Refusals, body_of
 from geode.adapters.http_json.signing import signing
 from geode.adapters.http_json.wire import Body
 from geode.domain.failures import CallFailure
-from geode.ports.credentials import CredentialError
+from geode.ports.credentials import CredentialError, CredentialUnavailable
 
 if TYPE_CHECKING:
     from pydantic import SecretStr
@@ -130,9 +130,11 @@ class Exchange:
         return {"timeout": _timeout(seconds), **alone}
 
     async def _secret(self) -> SecretStr | None:
-        """What the request is signed with; CallBroken where there is nothing to sign it with, which no retry changes."""
+        """What the request is signed with; CallBroken where there is nothing to sign it with."""
         try:
             return await self.endpoint.secret()
+        except CredentialUnavailable as error:
+            raise CallBroken(CallFailure(None, "connect", str(error))) from error
         except CredentialError as error:
             raise CallBroken(CallFailure(None, "connect", str(error), _NO_CREDENTIAL)) from error
 

@@ -16,6 +16,7 @@ from geode.adapters.http_json.wire import Body, Wire
 from geode.domain.choice import Auto, choice_word
 from geode.domain.content import Owner
 from geode.domain.failures import CallFailure
+from geode.domain.quota import Quota
 from geode.domain.reply import AdapterCallResult
 from geode.domain.request import AdapterCallRequest, Capabilities
 from geode.domain.schema_profile import PLAIN
@@ -75,10 +76,16 @@ class HttpModel:
     def _told(self, reply: AdapterCallResult) -> AdapterCallResult:
         """The reply, where what the server says beside its content quotes no secret. The content is the model's."""
         clean = self.exchange.endpoint.discreet
-        said = f"{reply.stop_word} {reply.route} {reply.request_id}"
+        said = " ".join((reply.stop_word, reply.route, reply.request_id, *(quota.reset for quota in reply.usage.quota)))
         if clean(said) == said:
             return reply
-        return replace(reply, stop_word=clean(reply.stop_word), route=clean(reply.route), request_id=clean(reply.request_id))
+        return replace(
+            reply,
+            stop_word=clean(reply.stop_word),
+            route=clean(reply.route),
+            request_id=clean(reply.request_id),
+            usage=replace(reply.usage, quota=self._discreet_quota(reply.usage.quota)),
+        )
 
     def _discreet(self, failure: CallFailure) -> CallFailure:
         """The facts without secrets, and with what is known of the credential."""
@@ -91,8 +98,13 @@ class HttpModel:
             error_code=clean(failure.error_code, alone=False),
             request_id=clean(failure.request_id),
             hint=replace(failure.hint, raw=clean(failure.hint.raw)),
+            quota=self._discreet_quota(failure.quota),
             subscription=self.exchange.endpoint.subscription,
         )
+
+    def _discreet_quota(self, quota: tuple[Quota, ...]) -> tuple[Quota, ...]:
+        clean = self.exchange.endpoint.discreet
+        return tuple(replace(one, of=clean(one.of), reset=clean(one.reset)) for one in quota)
 
 
 async def _unheard(_: Delta) -> None:

@@ -12,6 +12,7 @@ from geode.entrypoints.cli.arguments import parser
 from geode.entrypoints.cli.exit_codes import INTERRUPTED, READER_GONE, UNWRITABLE, WRONG_USE
 from geode.entrypoints.cli.stdout import forget_stdout, never_fail_to_print
 from geode.entrypoints.cli.wrong_use import on_the_command_line
+from geode.ports.adapters import AdapterError
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -26,6 +27,9 @@ def main(argv: Sequence[str] | None = None) -> int:
         sys.stdout.flush()
     except Misuse as error:
         print(f"geode {arguments.command}: {on_the_command_line(error)}", file=sys.stderr)
+        return WRONG_USE
+    except AdapterError as error:
+        print(f"geode {arguments.command}: {error}", file=sys.stderr)
         return WRONG_USE
     except GeodeError as error:  # what is kept in files is not as it was written, or somebody else has it
         print(f"geode {arguments.command}: {error}", file=sys.stderr)
