@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -12,6 +14,9 @@ from geode.adapters.clock_manual import ManualClock
 from geode.adapters.scripted.model import ScriptUnused
 from geode.container import GeodeContainer
 from geode.domain.errors import Misuse
+from geode.entrypoints.registry import forget_adapters
+from geode.entrypoints.session_models import SessionModels
+from geode.entrypoints.settings import Settings
 from geode.events import Event, ModelSwitched
 from geode.testing import ScriptedModel, fails, says
 
@@ -98,3 +103,63 @@ async def test_a_model_id_is_connected_when_it_is_switched_to() -> None:
     assert outcome.why.startswith("lab m: cannot connect to http://127.0.0.1:9/v1 (refused), 3 attempts in ")
     assert outcome.why.endswith(". Before that, first first: busy, 3 attempts in 3.0 s")
     assert [event.to_adapter for event in seen if isinstance(event, ModelSwitched)] == ["lab"]
+
+
+# ---- chains of routing.toml, and settings that do not fit ------------------------------------------
+
+
+@pytest.fixture
+def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+    monkeypatch.setenv("GEODE_HOME", str(tmp_path))
+    for variable in ("OPENAI_API_KEY", "ANTHROPIC_API_KEY"):
+        monkeypatch.setenv(variable, "sk-some-key")
+    forget_adapters()
+    yield tmp_path
+    forget_adapters()
+
+
+@pytest.mark.parametrize(
+    ("model", "chain"),
+    [
+        ("gpt-6-sol", ["claude-opus-5-5"]),
+        ("openai/gpt-6-sol", ["claude-opus-5-5"]),
+        ("openai-payg/gpt-6-sol", ["claude-opus-5-5"]),
+        ("codex-oauth/gpt-6-sol", []),
+        ("gpt-5.2", []),
+        ("claude-opus-5-5", []),
+    ],
+)
+def test_a_chain_is_that_of_the_model_however_its_id_is_written(model: str, chain: list[str], home: Path) -> None:
+    """A model that was named is never replaced by one that stands for another (CF-04)."""
+    (home / "routing.toml").write_text('[model.fallbacks]\nopenai = ["gpt-6-sol", "claude-opus-5-5"]\n')
+    tokens = home / "credentials" / "codex-oauth.json"
+    tokens.parent.mkdir(mode=0o700)
+    tokens.touch(0o600)
+    tokens.write_text('{"access_token": "t", "expires_at": 4102444800}')
+    assert [id for _, id in SessionModels(Settings(model=model)).fallbacks] == chain
+
+
+def test_what_is_given_is_stronger_than_the_chain(home: Path) -> None:
+    (home / "routing.toml").write_text('[model.fallbacks]\nopenai = ["gpt-6-sol", "claude-opus-5-5"]\n')
+    assert SessionModels(Settings(model="gpt-6-sol", fallbacks=[])).fallbacks == ()
+
+
+@pytest.mark.parametrize(
+    ("settings", "said"),
+    [
+        ({"effort": "xhigh", "fallbacks": ["claude-opus-4-6"]}, 'model claude-opus-4-6 takes no effort "xhigh"'),
+        ({"effort": "low", "fallbacks": ["gpt-4o"]}, "model gpt-4o takes no effort; leave it out"),
+        ({"temperature": 0.5, "fallbacks": ["claude-opus-4-6"]}, "model claude-opus-4-6 takes no temperature"),
+        ({"thinking": "adaptive", "fallbacks": ["gpt-5.1"]}, "model gpt-5.1 takes no thinking setting on this wire"),
+    ],
+)
+def test_a_setting_that_a_fallback_does_not_take_is_told_before_anything_leaves(settings: Any, said: str, home: Path) -> None:
+    with pytest.raises(Misuse) as caught:
+        geode.session(model="gpt-5.2", **settings)
+    assert caught.value.id == "fallback-setting"
+    assert said in str(caught.value)
+
+
+def test_a_stored_effort_is_left_out_for_a_fallback_without(home: Path) -> None:
+    (home / "config.toml").write_text('effort = "low"\n')
+    geode.session(model="gpt-5.2", fallbacks=["gpt-4o"])
