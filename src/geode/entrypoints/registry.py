@@ -25,7 +25,7 @@ from geode.entrypoints.places import user_folder
 from geode.ports.adapters import AdapterAlreadyRegisteredError, AdapterFactory, AdapterNotFoundError
 
 if TYPE_CHECKING:
-    from geode.entrypoints.routing_file import Problem
+    from geode.entrypoints.routing_grammar import Problem
 
 
 @dataclass(frozen=True, slots=True)
@@ -134,7 +134,8 @@ def shipped_values() -> Mapping[str, Any]:
 def _built(generation: int) -> Registry:
     # Both read files with pydantic, which a run of a scripted model is spared.
     from geode.entrypoints.adapter_policy import ADAPTERS_FILE, read_policy, refuse_unused
-    from geode.entrypoints.routing_file import grammar_problems, merged, table_of
+    from geode.entrypoints.routing_file import merged, table_of
+    from geode.entrypoints.routing_grammar import grammar_problems
 
     file = read_toml(user_folder() / ROUTING_FILE)
     _refuse(grammar_problems(file.values), file)

@@ -3,16 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
-from decimal import Decimal
+from dataclasses import replace
 from types import MappingProxyType
-from typing import Annotated, Any, Final, Literal, TypeAlias, cast
+from typing import Any, Final, cast
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError
-
-from geode.domain.configuration import toml_kind
 from geode.domain.key_sources import KEY_FORMS, GivenKey, parse_key_source
-from geode.domain.models import EffortBesideTools, ModelRow, ThinkingKind
 from geode.domain.naming import closest
 from geode.domain.prices import Price
 from geode.domain.provider import ADDRESS_FORM, Provider, address_problem
@@ -21,162 +16,17 @@ from geode.domain.targets import (
     BUILT_IN,
     IDENTITIES,
     SPOKEN_IN,
-    ChoiceKind,
-    ContentBesideCalls,
-    DialectName,
-    ImagePlace,
-    OutputLimitName,
     Quirks,
     Target,
     WireName,
     choice_problem,
 )
+from geode.entrypoints.routing_grammar import DeclaredProvider, DeclaredQuirks, File, Path, Problem
+from geode.entrypoints.routing_rows import row_of_file, row_problems
 
-Path: TypeAlias = tuple[str, ...]
 # The key of the model of sessions that name none.
 PRIMARY: Final = "primary"
 _UNSERVED: Final = "no provider serves such a model; geode models lists what is known"
-
-
-@dataclass(frozen=True, slots=True)
-class Problem:
-    """What is wrong at one place of the file: the keys that lead there, and the words."""
-
-    path: Path
-    text: str
-
-
-# ---- the grammar -------------------------------------------------------------------------------
-
-
-def _exact(value: object) -> object:
-    """A number as it is written: 1.75 is no binary fraction."""
-    return Decimal(repr(value)) if isinstance(value, int | float) and not isinstance(value, bool) else value
-
-
-_Dollars: TypeAlias = Annotated[Decimal, BeforeValidator(_exact), Field(ge=0, allow_inf_nan=False)]
-_Tokens: TypeAlias = Annotated[int, Field(ge=1)]
-_Word: TypeAlias = Annotated[str, Field(min_length=1)]
-ChoiceWord: TypeAlias = Literal["any", "unforced", "unless_effort"]
-SamplingWord: TypeAlias = Literal["any", "default", "at_none"]
-
-
-class _Table(BaseModel):
-    model_config = ConfigDict(extra="forbid", strict=True, frozen=True)
-
-
-class _Model(_Table):
-    defaults: dict[str, _Word] = {}
-    fallbacks: dict[str, list[_Word]] = {}
-
-
-class _Routing(_Table):
-    prefixes: dict[str, _Word] = {}
-
-
-class _Quirks(_Table):
-    tools: bool | None = None
-    choice: list[ChoiceKind] | None = None
-    content_beside_calls: ContentBesideCalls | None = None
-    images: ImagePlace | None = None
-    stream_usage: bool | None = None
-    output_limit: OutputLimitName | None = None
-
-
-class _Provider(_Table):
-    base_url: _Word | None = None
-    wire: WireName | None = None
-    dialect: DialectName | None = None
-    key: _Word | None = None
-    quirks: _Quirks | None = None
-
-
-class _Row(_Table):
-    like: _Word | None = None
-    window: _Tokens | None = None
-    output: _Tokens | None = None
-    effort: list[_Word] | None = None
-    default_effort: _Word | None = None
-    thinking: list[ThinkingKind] | None = None
-    sampling: SamplingWord | None = None
-    choice: ChoiceWord | None = None
-    effort_with_tools: EffortBesideTools | None = None
-    binds_thinking: bool | None = None
-
-
-MODEL_ROW_KEYS: Final = tuple(_Row.model_fields)
-
-
-class _Price(_Table):
-    input: _Dollars
-    output: _Dollars
-    cached: _Dollars | None = None
-    cache_write: _Dollars | None = None
-    above: Annotated[int, Field(ge=0)] = 0
-    input_above: _Dollars = Decimal(1)
-    output_above: _Dollars = Decimal(1)
-    source: str = ""
-
-
-class _File(_Table):
-    model: _Model = _Model()
-    sources: dict[str, _Word] = {}
-    routing: _Routing = _Routing()
-    providers: dict[str, _Provider] = {}
-    models: dict[str, _Row] = {}
-    prices: dict[str, _Price] = {}
-
-
-def grammar_problems(values: Mapping[str, Any]) -> list[Problem]:
-    """What of the values is no key, or of another kind than it has to be."""
-    try:
-        _File.model_validate(values)
-    except ValidationError as error:
-        return [_problem(cast("dict[str, Any]", one)) for one in error.errors(include_url=False)]
-    return []
-
-
-def _problem(error: Mapping[str, Any]) -> Problem:
-    """In the words of TOML, and without the value: it may be a secret in the wrong place."""
-    path = tuple(str(part) for part in error["loc"])
-    if error["type"] == "extra_forbidden":
-        known = _keys_at(path[:-1])
-        close = closest(path[-1], known)
-        hint = f"did you mean {close[0]}?" if close else f"known here: {', '.join(known)}"
-        return Problem(path, f'"{path[-1]}" is no key; {hint}')
-    context, got = error.get("ctx", {}), f", got {toml_kind(error['input'])}"
-    said = {
-        "missing": "it is missing",
-        "string_too_short": "it is empty",
-        "literal_error": f"must be {context.get('expected', '')}",
-        "greater_than_equal": f"must be {context.get('ge', '')} or more",
-        "finite_number": "must be a finite number",
-        "string_type": f"must be text in quotes{got}",
-        **dict.fromkeys(("int_type", "int_from_float"), f"must be a whole number{got}"),
-        "bool_type": f"must be true or false{got}",
-        "list_type": f"must be a list{got}",
-        **dict.fromkeys(("dict_type", "model_type", "model_attributes_type"), f"must be a table{got}"),
-    }
-    return Problem(path, said.get(error["type"], f"must be a number{got}"))
-
-
-def _keys_at(path: Path) -> list[str]:
-    """The keys that the table at `path` may have."""
-    table: type[BaseModel] = _File
-    for part in path:
-        field = table.model_fields.get(part)
-        if field is not None:
-            table = next((kind for kind in _kinds(field.annotation) if issubclass(kind, _Table)), table)
-    return list(table.model_fields)
-
-
-def _kinds(annotation: Any) -> Iterator[type[BaseModel]]:
-    if isinstance(annotation, type):
-        if issubclass(annotation, BaseModel):
-            yield annotation
-        return
-    for inner in getattr(annotation, "__args__", ()):
-        yield from _kinds(inner)
 
 
 # ---- merging -----------------------------------------------------------------------------------
@@ -205,7 +55,7 @@ def _merged(under: Mapping[str, Any], over: Mapping[str, Any]) -> dict[str, Any]
 
 def table_of(values: Mapping[str, Any], added: Mapping[str, Target] | None = None) -> tuple[RoutingTable, list[Problem]]:
     """The table that `values`, whose grammar is right, stand for with the targets `added`, and what in it cannot be."""
-    file = _File.model_validate(values)
+    file = File.model_validate(values)
     targets, problems = _targets(file)
     table = RoutingTable(
         MappingProxyType(file.model.defaults),
@@ -215,13 +65,13 @@ def table_of(values: Mapping[str, Any], added: Mapping[str, Target] | None = Non
         MappingProxyType({**targets, **(added or {})}),
         prices=MappingProxyType({name: Price(**dict(price)) for name, price in file.prices.items()}),
     )
-    problems += [*_leads_nowhere(table), *_row_problems(file)]
+    problems += [*_leads_nowhere(table), *row_problems(file)]
     if not problems:
-        table = replace(table, models=tuple(_row(name, file, table) for name in file.models))
+        table = replace(table, models=tuple(row_of_file(name, file, table) for name in file.models))
     return table, problems
 
 
-def _targets(file: _File) -> tuple[dict[str, Target], list[Problem]]:
+def _targets(file: File) -> tuple[dict[str, Target], list[Problem]]:
     targets, problems = dict(BUILT_IN), list[Problem]()
     for name, declared in file.providers.items():
         found = list(_provider_problems(name, declared))
@@ -231,7 +81,7 @@ def _targets(file: _File) -> tuple[dict[str, Target], list[Problem]]:
     return targets, problems
 
 
-def _provider_problems(name: str, declared: _Provider) -> Iterator[Problem]:
+def _provider_problems(name: str, declared: DeclaredProvider) -> Iterator[Problem]:
     path = ("providers", name)
     if name in IDENTITIES:
         yield Problem(path, f'"{name}" is the name of a maker of models. Call your server otherwise')
@@ -253,7 +103,7 @@ def _provider_problems(name: str, declared: _Provider) -> Iterator[Problem]:
     yield from _speech_problems(path, declared)
 
 
-def _speech_problems(path: Path, declared: _Provider) -> Iterator[Problem]:
+def _speech_problems(path: Path, declared: DeclaredProvider) -> Iterator[Problem]:
     """What is wrong with its wire, its dialect and its quirks."""
     wire = declared.wire or "chat"
     if declared.dialect is not None and declared.dialect not in SPOKEN_IN[wire]:
@@ -262,14 +112,14 @@ def _speech_problems(path: Path, declared: _Provider) -> Iterator[Problem]:
         yield from _quirk_problems((*path, "quirks"), wire, declared.quirks)
 
 
-def _quirk_problems(path: Path, wire: WireName, quirks: _Quirks) -> Iterator[Problem]:
+def _quirk_problems(path: Path, wire: WireName, quirks: DeclaredQuirks) -> Iterator[Problem]:
     if wire != "chat":
         yield Problem(path, "quirks are of compatible Chat servers")
     if quirks.choice is not None and (problem := choice_problem(quirks.choice)):
         yield Problem((*path, "choice"), problem)
 
 
-def _moved(shipped: Target, declared: _Provider) -> Target:
+def _moved(shipped: Target, declared: DeclaredProvider) -> Target:
     transport, credential = shipped.transport, shipped.credential
     if declared.base_url is not None and transport is not None:
         transport = replace(transport, base_url=declared.base_url, origin="routing.toml")
@@ -278,7 +128,7 @@ def _moved(shipped: Target, declared: _Provider) -> Target:
     return replace(shipped, transport=transport, credential=credential)
 
 
-def _declared(name: str, declared: _Provider) -> Target:
+def _declared(name: str, declared: DeclaredProvider) -> Target:
     quirks = Quirks() if declared.quirks is None else Quirks(**dict(declared.quirks))
     return Provider(
         name,
@@ -335,64 +185,3 @@ def _chain_problems(path: Path, chain: tuple[str, ...], table: RoutingTable) -> 
         yield Problem(path, "a chain names each model once")
     if not all(_is_served(model, table) for model in chain):
         yield Problem(path, _UNSERVED)
-
-
-# ---- rows --------------------------------------------------------------------------------------
-
-
-def _row_problems(file: _File) -> Iterator[Problem]:
-    for name, row in file.models.items():
-        if row.like is not None and row.like not in file.models:
-            close = closest(row.like, file.models)
-            hint = f"; did you mean {close[0]}?" if close else ""
-            yield Problem(("models", name, "like"), f"there is no such row{hint}")
-            continue
-        facts = _facts(name, file)
-        if facts is None:
-            yield Problem(("models", name, "like"), "the rows are like each other in a circle")
-        elif (word := facts.get("default_effort")) and facts.get("effort") is not None and word not in facts["effort"]:
-            yield Problem(("models", name, "default_effort"), f"must be one of its efforts: {', '.join(facts['effort'])}")
-
-
-def _facts(name: str, file: _File) -> dict[str, Any] | None:
-    """What the row says, and what those say that it is like; None where that goes in a circle."""
-    facts, seen = dict[str, Any](), set[str]()
-    at: str | None = name
-    while at is not None and at in file.models:
-        if at in seen:
-            return None
-        seen.add(at)
-        row = file.models[at]
-        facts = {**{field: value for field, value in dict(row).items() if value is not None and field != "like"}, **facts}
-        at = row.like
-    return facts
-
-
-def _row(name: str, file: _File, table: RoutingTable) -> ModelRow:
-    facts = _facts(name, file) or {}
-    changes: dict[str, Any] = {field: facts[field] for field in ("window", "output", "default_effort") if field in facts}
-    if "effort" in facts:
-        changes["efforts"] = tuple(facts["effort"])
-    if "thinking" in facts:
-        changes["thinking"] = frozenset(facts["thinking"])
-    if "effort_with_tools" in facts:
-        changes["effort_beside_tools"] = facts["effort_with_tools"]
-    sampling, choice = facts.get("sampling", "any"), facts.get("choice", "any")
-    return ModelRow(
-        name,
-        forced_choice=choice != "unforced",
-        forced_with_effort=choice != "unless_effort",
-        sampling=sampling == "any",
-        sampling_at_none=sampling == "at_none",
-        binds_prefix=facts.get("binds_thinking", False),
-        maker=_maker(name, table),
-        **changes,
-    )
-
-
-def _maker(name: str, table: RoutingTable) -> str:
-    """Who makes the models of a row: whoever their ids lead to."""
-    if "/" in name:
-        return ""
-    to = next((to for prefix, to in table.prefixes if name.startswith(prefix)), "")
-    return table.targets[to].identity.id if to in table.targets else to

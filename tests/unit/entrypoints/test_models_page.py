@@ -12,7 +12,8 @@ from geode.domain.targets import BUILT_IN
 from geode.entrypoints.adapter_policy import policy_of
 from geode.entrypoints.capabilities import shipped_table
 from geode.entrypoints.registry import shipped_values
-from geode.entrypoints.routing_file import MODEL_ROW_KEYS, grammar_problems, merged, table_of
+from geode.entrypoints.routing_file import merged, table_of
+from geode.entrypoints.routing_grammar import MODEL_ROW_KEYS, grammar_problems
 
 PAGE = (Path(__file__).parents[3] / "docs" / "models.md").read_text("utf-8")
 

@@ -9,7 +9,8 @@ from typing import ClassVar
 from geode.domain.targets import Quirks
 from geode.entrypoints.capabilities import capabilities_of
 from geode.entrypoints.compliance.shipped import ChatGlmHarness, ChatHarness, MessagesHarness, ShippedHarness
-from geode.entrypoints.routing_file import grammar_problems, table_of
+from geode.entrypoints.routing_file import table_of
+from geode.entrypoints.routing_grammar import grammar_problems
 
 
 class CodexOAuthHarness(ShippedHarness):
