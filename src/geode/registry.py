@@ -1,4 +1,4 @@
-"""The adapters of this process: filling the registry, changing it, asking it; and calls beside a run.
+"""The adapters of this process: filling the registry, changing it, asking it.
 
 `session`, `run`, `Runtime` and the container fill it by themselves.
 """

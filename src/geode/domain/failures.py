@@ -96,6 +96,8 @@ _STATUS_OF: Final = {
 }
 # Limits that pass by themselves, whatever label stands beside such words.
 _PASSING = re.compile(r"\bper[- ]min(ute)?\b|\b[RT]PM\b|\bconcurren(t requests?|cy)\b", re.IGNORECASE)
+# A plan whose server says to come back later than in so many seconds is used up.
+_A_MOMENT: Final = 60.0
 # GLM says of these that they are limits of speed, on its plans too.
 _SPEED_CODES: Final = frozenset({"1302", "1303", "1305"})
 _LOW_CREDIT = re.compile(r"\bcredit balance is too low\b|^you have reached your specified API usage limits\b", re.IGNORECASE)
@@ -159,10 +161,11 @@ def is_billing_fatal(failure: CallFailure) -> bool:
 
 
 def is_used_up_plan(failure: CallFailure) -> bool:
-    """Whether a subscription answered 429 without a hint: nothing but its reset helps."""
+    """Whether a subscription answered 429 without the hint of a moment: nothing but its reset helps."""
     if not failure.subscription or effective_status(failure) != 429 or provider_code(failure) in _SPEED_CODES:
         return False
-    return failure.hint.seconds is None and not failure.hint.forbidden
+    seconds = failure.hint.seconds
+    return seconds is None or failure.hint.forbidden or not 0 <= seconds <= _A_MOMENT
 
 
 def is_request_fatal(failure: CallFailure) -> bool:

@@ -30,6 +30,7 @@ class ModelRow:
     is known. `effort_beside_tools`: those it takes in a request with tools. `binds_prefix`: its thinking holds
     only after the very prefix it was made after. `window` and `output`: tokens that it reads, and writes, at most.
     `maker`: the identity that makes it; "" where that is open, and then the row holds for whoever serves the id.
+    `here`: it was declared for one target alone.
     """
 
     prefix: str
@@ -45,6 +46,7 @@ class ModelRow:
     window: int | None = None
     output: int | None = None
     maker: str = ""
+    here: bool = False
 
 
 _NO_ROW: Final = ModelRow("")
@@ -84,14 +86,16 @@ def rows_for(target: Target, rows: Iterable[ModelRow]) -> tuple[ModelRow, ...]:
 
     A row whose prefix begins with the namespace of a target holds there alone.
     """
-    return tuple(held for row in rows for held in _held(target, row))
+    held = [one for row in rows for one in _held(target, row)]
+    # Of two with the same name the one that is for this target alone comes first, and so is found.
+    return tuple(sorted(held, key=lambda one: not one.here))
 
 
 def _held(target: Target, row: ModelRow) -> Iterator[ModelRow]:
     wire, dialect = ("", "") if target.transport is None else (target.transport.wire, target.transport.dialect)
     namespace, slash, rest = row.prefix.partition("/")
     if slash and namespace in (target.name, target.identity.id):
-        yield replace(row, prefix=rest)
+        yield replace(row, prefix=rest, here=True)
     elif dialect == "openrouter" and row.maker in _PUBLISHERS:
         yield from _relayed(row)
     elif not slash and row.maker in ("", target.identity.id, _MAKERS.get((wire, dialect))):

@@ -61,11 +61,11 @@ def negotiate(adapter: str, request: AdapterCallRequest, able: Capabilities) -> 
     are too many: a run does not end for them.
     """
     target = _Target(Owner(adapter, request.model), able, row_of(request.model, able.models))
+    if not target.row.sampling and request.temperature == _DEFAULT_TEMPERATURE:
+        request = replace(request, temperature=None)
     problem = next(_problems(request, target), None)
     if problem is not None:
         return Failure(f"{adapter}: {problem}" if problem.startswith("model ") else problem)
-    if not target.row.sampling and request.temperature == _DEFAULT_TEMPERATURE:
-        request = replace(request, temperature=None)
     adjustments: list[Adjustment] = []
     for adjust in (_without_tools, _with_words, _without_stale_thinking, _without_calls, _unbounded):
         request, adjustment = adjust(request, target)

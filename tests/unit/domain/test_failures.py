@@ -230,9 +230,11 @@ def test_wording_about_concurrency_wins_too(message: str) -> None:
         ({"status": 429, "type": "rate_limit_error"}, BILLING),
         ({"status": 200, "type": "rate_limit_error"}, BILLING),
         ({"status": 429, "hint": RetryHint(raw="soon")}, BILLING),
-        # It says when to come back, or that it passes by itself.
-        ({"status": 429, "hint": RetryHint(5.0, False, "5")}, RATE),
-        ({"status": 429, "hint": RetryHint(None, True, "x-should-retry: false")}, RATE),
+        ({"status": 429, "hint": RetryHint(None, True, "x-should-retry: false")}, BILLING),
+        ({"status": 429, "hint": RetryHint(60.5, False, "60.5")}, BILLING),
+        # It says to come back in a moment, or that it passes by itself.
+        ({"status": 429, "hint": RetryHint(0.0, False, "0")}, RATE),
+        ({"status": 429, "hint": RetryHint(60.0, False, "60")}, RATE),
         ({"status": 429, "message": "120 requests per minute"}, RATE),
         *(({"status": 429, "code": code}, RATE) for code in ("1302", "1303", "1305")),
         ({"status": 429, "type": "1302"}, RATE),

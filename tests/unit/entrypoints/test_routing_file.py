@@ -160,6 +160,15 @@ def test_rows_of_a_server_hold_there_alone(file: Path) -> None:
     assert row_of("llama", rows_for(table.targets["openai-payg"], table.models)).window is None
 
 
+@pytest.mark.parametrize("model", ["gpt-6-sol", "gpt-6-astra", "gpt-6-luna", "gpt-5.6-sol"])
+def test_the_window_of_a_route_may_be_its_own(model: str) -> None:
+    """Facts, section 10: 272k over the ChatGPT plan."""
+    table = shipped_table()
+    rows = {name: row_of(model, rows_for(table.targets[name], table.models)) for name in ("openai-payg", "codex-oauth")}
+    assert (rows["openai-payg"].window, rows["codex-oauth"].window) == (1_050_000, 272_000)
+    assert rows["openai-payg"].efforts == rows["codex-oauth"].efforts
+
+
 def test_rows_of_known_makers_hold_behind_the_relay_and_sampling_there_is_not_assumed() -> None:
     """Spec section 9: at effort none, behind OpenRouter, it is never assumed."""
     table = shipped_table()

@@ -92,7 +92,7 @@ async def _model(chat: Chat, words: str) -> None:
         else choice_problem(model, choice.efforts, effort, chat.effort)
     )
     if problem:
-        raise Misuse("model-choice", f"{problem}. Or: /model {model} EFFORT")
+        raise Misuse("model-choice", f"{problem}. Or: /model {model}, with another EFFORT or without")
     await _switched(chat, choice, effort, sent=explicit or inherited(choice.efforts, effort))
     chat.say("this holds for this chat; geode model sets it for all")
 
