@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Awaitable
 from dataclasses import dataclass, field
-from typing import Final, TypeAlias
+from typing import Any, Final, Protocol, TypeAlias, runtime_checkable
 
 from returns.result import Failure, Result, Success
 
@@ -57,16 +58,38 @@ class FromOAuth:
     path: str
 
 
-KeySource: TypeAlias = NoKey | GivenKey | FromVariable | FromFile | FromCommand | FromOAuth
+@runtime_checkable
+class GivesSecrets(Protocol):
+    """What can be seen of a credential from here; its obligations are those of `geode.ports.Credential`."""
+
+    @property
+    def source(self) -> str: ...
+
+    def secret(self) -> Awaitable[object]: ...
+
+    def refused(self, secret: Any) -> None: ...
+
+
+@dataclass(frozen=True, slots=True)
+class OwnCredential:
+    """A credential of the host's."""
+
+    credential: GivesSecrets = field(repr=False)
+
+
+KeySource: TypeAlias = NoKey | OwnCredential | GivenKey | FromVariable | FromFile | FromCommand | FromOAuth
 
 
 def parse_key_source(text: object) -> Result[KeySource, str]:
     """The source that `text` names, or what is wrong with it, in words that never show a key.
 
-    None is no key. Whatever begins with none of the four words and a colon is the key itself.
+    None is no key, and a credential of the host's is one. Whatever begins with none of the four words and a colon is the
+    key itself.
     """
     if text is None:
         return Success(NoKey())
+    if isinstance(text, GivesSecrets) and not isinstance(text, type):
+        return Success(OwnCredential(text))
     if not isinstance(text, str):
         return _no_key(text)
     word, _, place = text.partition(":")

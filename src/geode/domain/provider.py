@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 from typing import Final, get_args
 
 from geode.domain.errors import Misuse
-from geode.domain.key_sources import parse_key_source
+from geode.domain.key_sources import GivesSecrets, parse_key_source
 from geode.domain.naming import closest
 from geode.domain.targets import (
     BUILT_IN,
@@ -33,7 +33,8 @@ class Provider:
 
     Models are named `NAME/MODEL`. `base_url` is the address before the wire's own path (`/v1/messages`,
     `/responses`, `/chat/completions`). `key` is where the key is found (`"env:VARIABLE"`, `"file:PATH"`,
-    `"command:PROGRAM …"`, `"oauth:PATH"`), the key itself, or None for a server that wants none. `dialect` tells
+    `"command:PROGRAM …"`, `"oauth:PATH"`), the key itself, a `geode.ports.Credential` of yours, or None for a server
+    that wants none. `dialect` tells
     compatible servers apart, `quirks` what one does otherwise than its dialect. `origin` says in messages where
     the address was taken from. What cannot work is Misuse, which never shows the key.
     """
@@ -41,7 +42,7 @@ class Provider:
     name: str
     wire: WireName
     base_url: str
-    key: str | None = field(default=None, repr=False)
+    key: str | GivesSecrets | None = field(default=None, repr=False)
     dialect: DialectName = "generic"
     quirks: Quirks = Quirks()
     origin: str = field(default="", compare=False)

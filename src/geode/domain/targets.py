@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from typing import Final, Literal, TypeAlias, get_args
 
 from geode.domain.errors import Misuse
+from geode.domain.key_sources import GivesSecrets
 
 WireName: TypeAlias = Literal["messages", "responses", "chat"]
 DialectName: TypeAlias = Literal["openai", "openrouter", "glm", "generic", "codex"]
@@ -100,7 +101,7 @@ class CredentialRoute:
     """
 
     source: str
-    key: str | None = field(repr=False)
+    key: str | GivesSecrets | None = field(repr=False)
     billing: Billing = "unknown"
     limits: str = ""
 

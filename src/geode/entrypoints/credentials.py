@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
-from typing import TYPE_CHECKING, Never, Protocol, runtime_checkable
+from typing import TYPE_CHECKING, Never, Protocol, cast, runtime_checkable
 
 from geode.adapters.http_json.endpoint import Endpoint
 from geode.domain.errors import Misuse
-from geode.domain.key_sources import FromCommand, FromFile, FromOAuth, FromVariable, GivenKey, KeySource, NoKey
+from geode.domain.key_sources import FromCommand, FromFile, FromOAuth, FromVariable, GivenKey, KeySource, NoKey, OwnCredential
 from geode.ports.credentials import Credential, CredentialError
 
 if TYPE_CHECKING:
@@ -43,6 +43,8 @@ def credential_of(
     match source:
         case NoKey():
             return None
+        case OwnCredential(credential):
+            return cast("Credential", credential)
         case GivenKey():
             from pydantic import SecretStr
 

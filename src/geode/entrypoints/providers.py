@@ -14,8 +14,9 @@ from returns.result import Result
 
 from geode.adapters.environment import Environment
 from geode.adapters.http_json.endpoint import Endpoint
+from geode.domain.configuration import Found
 from geode.domain.errors import Misuse
-from geode.domain.key_sources import KeySource, parse_key_source
+from geode.domain.key_sources import FromVariable, GivesSecrets, KeySource, NoKey, parse_key_source
 from geode.domain.models import ModelRow, rows_for
 from geode.domain.provider import address_problem
 from geode.domain.request import Capabilities
@@ -102,17 +103,21 @@ def _refuse_stray_key(target: Target, environment: Environment) -> None:
     Whoever writes a project's `.env` may move an address for the keys that stand there too, and for no others.
     """
     moved_by = "" if target.transport is None else target.transport.moved_by
-    moved, key = environment.find(moved_by) if moved_by else None, target.credential.key or ""
-    if moved is None or not moved.place.startswith(f"{project_env()}:"):
+    moved = environment.find(moved_by) if moved_by else None
+    if moved is None or not _of_project(moved):
         return
-    found = environment.find(key.removeprefix("env:")) if key.startswith("env:") else None
-    none_there = not key or (key.startswith("env:") and found is None)
-    if not none_there and (found is None or not found.place.startswith(f"{project_env()}:")):
+    source = _key_source(target.credential.key).value_or(None)
+    found = environment.find(source.variable) if isinstance(source, FromVariable) else None
+    if not isinstance(source, NoKey) and not (isinstance(source, FromVariable) and (found is None or _of_project(found))):
         raise Misuse(
             "address-place",
             f"{target.name}: {moved.place} moves its address, and its key is not from there. Put {moved_by} where the key "
             "is, or both into that file",
         )
+
+
+def _of_project(found: Found) -> bool:
+    return found.place.startswith(f"{project_env()}:")
 
 
 def _credential(name: str, route: CredentialRoute, base_url: str, environment: Environment) -> Credential | None:
@@ -128,8 +133,8 @@ def _credential(name: str, route: CredentialRoute, base_url: str, environment: E
     return credential_of(source.unwrap(), name, look_up, optional=is_loopback(base_url), looked_in=looked_in)
 
 
-def _key_source(key: str | None) -> Result[KeySource, str]:
-    if key is not None and key.startswith(f"oauth:{_USER_FOLDER}"):
+def _key_source(key: str | GivesSecrets | None) -> Result[KeySource, str]:
+    if isinstance(key, str) and key.startswith(f"oauth:{_USER_FOLDER}"):
         key = f"oauth:{user_folder() / key.removeprefix(f'oauth:{_USER_FOLDER}')}"
     return parse_key_source(key)
 

@@ -25,7 +25,7 @@ def blocks(language: str) -> list[str]:
 def test_the_table_of_adapters_is_the_declaration() -> None:
     rows = re.findall(r"^\| `([a-z-]+)` \| (\w+) \| ([a-z-]+) \| `([^`]+)`", PAGE, re.MULTILINE)
     declared = [
-        (name, target.identity.id, target.credential.source, re.sub(r"^\w+:", "", target.credential.key or ""))
+        (name, target.identity.id, target.credential.source, re.sub(r"^\w+:", "", str(target.credential.key or "")))
         for name, target in BUILT_IN.items()
     ]
     assert rows == declared

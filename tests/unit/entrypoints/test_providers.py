@@ -4,6 +4,7 @@ from typing import Any
 
 import httpx2
 import pytest
+from pydantic import SecretStr
 
 import geode
 from geode.adapters.environment import Environment
@@ -50,6 +51,24 @@ async def test_a_key_comes_from_its_variable(monkeypatch: pytest.MonkeyPatch) ->
     monkeypatch.setenv("LAB_KEY", "from-the-variable")
     assert await key_of(lab()) == "from-the-variable"
     assert await key_of(lab(key="given")) == "given"
+
+
+async def test_a_credential_of_the_hosts_is_asked_for_each_request() -> None:
+    class Safe:
+        source = "the lab's safe"
+        opened = 0
+
+        async def secret(self) -> SecretStr:
+            self.opened += 1
+            return SecretStr(f"sk-number-{self.opened}")
+
+        def refused(self, secret: SecretStr) -> None:
+            """Nothing is renewed."""
+
+    at = endpoint(Provider("lab", wire="chat", base_url="https://lab.example/v1", key=Safe()))
+    told = [await at.secret(), await at.secret()]
+    assert [secret.get_secret_value() for secret in told if secret is not None] == ["sk-number-1", "sk-number-2"]
+    assert "sk-number" not in repr(Provider("lab", wire="chat", base_url="https://lab.example/v1", key=Safe()))
 
 
 async def test_a_missing_key_is_misuse_unless_the_server_is_on_this_machine() -> None:

@@ -249,7 +249,7 @@ def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     home.mkdir()
     monkeypatch.setenv("GEODE_HOME", str(home))
     monkeypatch.chdir(tmp_path)
-    keys = [target.credential.key or "" for target in BUILT_IN.values()]
+    keys = [str(target.credential.key or "") for target in BUILT_IN.values()]
     for variable in [key.removeprefix("env:") for key in keys if key.startswith("env:")] + ["LAB_KEY", "WORK_KEY"]:
         monkeypatch.setenv(variable, "sk-some-key")
     for target in BUILT_IN.values():

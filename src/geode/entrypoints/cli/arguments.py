@@ -154,6 +154,14 @@ def _add_limits(command: argparse.ArgumentParser, what: str = "") -> None:
 def _add_model(command: argparse.ArgumentParser) -> None:
     model = command.add_argument_group("model")
     model.add_argument("--model", metavar="ID", help="the model (default: what is configured, see geode config)")
+    model.add_argument("--effort", metavar="WORD", help="how hard it is to think, in its own words: sent, or refused")
+    model.add_argument(
+        "--fallback",
+        metavar="ID",
+        action="append",
+        default=[],
+        help="a model to go on with where all attempts fail; repeatable",
+    )
     model.add_argument("--system", metavar="TEXT", default="", help="the system text")
     model.add_argument("--base-url", metavar="URL", type=_address, help="another address for the model's provider")
     model.add_argument(

@@ -6,7 +6,7 @@ import sys
 from argparse import Namespace
 from collections.abc import AsyncGenerator
 from contextlib import AsyncExitStack, ExitStack, aclosing
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Final, Self, TextIO
 
@@ -59,9 +59,9 @@ class Chat:
         self.approval = ChatApproval(arguments.approve, self.tools, attended=sys.stderr.isatty(), until_the_end=until_the_end)
         self.spending = Spending()
         self.conversation = Conversation()
-        self.answering = self.answering_by(arguments.model)
+        self.answering = self._first = replace(self.answering_by(arguments.model), effort=arguments.effort)
         # The word that was chosen, here or by configuration; a model without effort control is not sent it.
-        self.effort = configuration().value("effort")
+        self.effort = arguments.effort or configuration().value("effort")
         self._journal = journal_of(arguments)
         self.suspended: dict[str, Suspended] = {}
         self.code, self.over = 0, False
@@ -183,6 +183,9 @@ class Chat:
             settings["model"] = answering.model
         if answering.effort is not None:
             settings["effort"] = answering.effort
+        # Whoever chose another model did not choose what stands in for the first one.
+        if self.arguments.fallback and answering.model == self._first.model:
+            settings["fallbacks"] = self.arguments.fallback
         if kept := journal or self._journal:
             settings["journal"] = kept
         opening = session(**settings)

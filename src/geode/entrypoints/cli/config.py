@@ -33,7 +33,7 @@ def config_command(arguments: Namespace) -> int:
 
 def given_in(arguments: Namespace) -> Mapping[str, Found]:
     """The layer of the command line: the options that stand for keys."""
-    options = {name: getattr(arguments, name) for name in ("model", "journal")}
+    options = {name: getattr(arguments, name) for name in ("model", "effort", "journal")}
     return {name: Found(value, f"--{name}") for name, value in options.items() if value}
 
 

@@ -57,6 +57,7 @@ def add_models(models: argparse.ArgumentParser) -> None:
 
 def _add_given(command: argparse.ArgumentParser) -> None:
     command.add_argument("--model", metavar="ID", help="as if geode run had this option")
+    command.add_argument("--effort", metavar="WORD", help="as if geode run had this option")
     command.add_argument("--journal", metavar="DIR", help="as if geode run had this option")
 
 

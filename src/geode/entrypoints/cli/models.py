@@ -10,6 +10,16 @@ from typing import Any
 
 from geode.domain.errors import Misuse
 from geode.domain.json_value import dump_json
+from geode.domain.key_sources import (
+    FromCommand,
+    FromFile,
+    FromOAuth,
+    FromVariable,
+    GivenKey,
+    NoKey,
+    OwnCredential,
+    parse_key_source,
+)
 from geode.domain.models import ModelRow, row_of, rows_for
 from geode.domain.prices import Price, price_of
 from geode.domain.provider import shown_address
@@ -209,8 +219,19 @@ def _key_place(target: Target) -> str:
     """Where its key is found. A command is not shown: a secret may be among its arguments."""
     if target.transport is None:
         return "its own"
-    kind, _, place = (target.credential.key or "").partition(":")
-    return "none" if not kind else "command:…" if kind == "command" else f"{kind}:{harmless(shown_address(place))}"
+    match parse_key_source(target.credential.key).value_or(NoKey()):
+        case FromVariable(variable):
+            return f"env:{harmless(shown_address(variable))}"
+        case FromFile(path):
+            return f"file:{harmless(shown_address(path))}"
+        case FromOAuth(path):
+            return f"oauth:{harmless(shown_address(path))}"
+        case FromCommand():
+            return "command:…"
+        case GivenKey() | OwnCredential():
+            return "given"
+        case NoKey():
+            return "none"
 
 
 def _adapters_json(registry: Registry) -> dict[str, Any]:

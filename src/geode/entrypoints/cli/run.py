@@ -100,7 +100,9 @@ def _of_session(arguments: Namespace) -> Iterator[str]:
     """The options that say what no journal keeps: the tools, the system text, and how the model is reached."""
     for tool in arguments.tools:
         yield from ("--tools", tool)
-    for name in ("model", "system", "base_url", "wire", "key_from"):
+    for fallback in arguments.fallback:
+        yield from ("--fallback", fallback)
+    for name in ("model", "effort", "system", "base_url", "wire", "key_from"):
         if value := getattr(arguments, name):
             yield from (f"--{name.replace('_', '-')}", value)
 
@@ -172,6 +174,15 @@ def _settings(arguments: Namespace, providers: Sequence[Target], until_the_end: 
     approver = approver_for(arguments.approve, tools, attended=attended, until_the_end=until_the_end)
     if approver is not None:
         settings["approve"] = approver
+    return with_model_options(settings, arguments)
+
+
+def with_model_options(settings: Settings, arguments: Namespace) -> Settings:
+    """The settings, with the effort and the fallbacks that the arguments name."""
+    if arguments.effort is not None:
+        settings["effort"] = arguments.effort
+    if arguments.fallback:
+        settings["fallbacks"] = arguments.fallback
     return settings
 
 

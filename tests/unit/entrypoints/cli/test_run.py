@@ -20,6 +20,9 @@ from geode.entrypoints.cli.exit_codes import EXIT_CODES, exit_code
 from geode.entrypoints.cli.jsonl import event_line
 from geode.entrypoints.cli.main import main
 from geode.entrypoints.cli.shown import AnswerOnly, AsItComes
+from geode.entrypoints.emulator import Emulator, running_in_thread
+from geode.entrypoints.places import HOME
+from geode.entrypoints.registry import forget_adapters
 from geode.ports.events import ModelSwitched, ToolFinished, ToolStarted
 from geode.testing import ScriptedModel, calls, cut, default_model, fails, refuses, says
 from tests.unit.entrypoints.cli.commands import lines_of
@@ -50,6 +53,29 @@ def test_system_text_prompt_and_tools_reach_the_model(run: Callable[..., Ran]) -
     assert request.system == "Be brief."
     assert [tool.name for tool in request.tools] == ["add", "stumble", "recall_tool_result"]
     assert "Hi" in repr(request.conversation)
+
+
+def test_an_effort_is_sent_as_it_is_named(run: Callable[..., Ran]) -> None:
+    _, _, _, model = run("Hi", "--effort", "low")
+    assert model.requests[0].effort == "low"
+
+
+def test_a_fallback_answers_where_all_attempts_fail(project: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """And the last one asked is named with those before it."""
+    busy = Emulator((fails(503, retry_after=0),) * 3)
+    well = Emulator((says("Here I am."),))
+    with running_in_thread(busy) as first, running_in_thread(well) as second:
+        declared = [(name, f"{at.base_url}/v1") for name, at in (("a", first), ("b", second))]
+        (project / "home").mkdir()
+        blocks = "".join(f'[providers.{name}]\nbase_url = "{url}"\n' for name, url in declared)
+        (project / "home" / "routing.toml").write_text(blocks)
+        with pytest.MonkeyPatch.context() as patched:
+            patched.setenv(HOME, str(project / "home"))
+            forget_adapters()
+            code = main(["run", "Hi", "--model", "a/x", "--fallback", "b/y"])
+    forget_adapters()
+    assert (code, capsys.readouterr().out) == (0, "Here I am.\n")
+    assert (len(busy.received), len(well.received)) == (3, 1)
 
 
 def test_a_dash_reads_the_prompt_from_stdin(run: Callable[..., Ran], monkeypatch: pytest.MonkeyPatch) -> None:
