@@ -62,17 +62,24 @@ def resolve(
     if problem := _id_problem(model):
         return Failure(f"the model id {model!r:.80} {problem}")
     known = {**table.targets, **{target.name: target for target in own}}
-    chosen = {**table.sources, **(sources or {})}
+    to, left = _leads_to(model, table, known)
+    if not to:
+        return Failure(_unknown(model, table, known, own))
+    if not left:
+        return Failure(f'the model id "{model}" names no model after its namespace')
+    target = Success(known[to]) if to in known else _of_identity(to, known, {**table.sources, **(sources or {})})
+    return target.bind(lambda target: _asked_for(target, left, model))
+
+
+def _leads_to(model: str, table: RoutingTable, known: Mapping[str, Target]) -> tuple[str, str]:
+    """The target or the identity that an id leads to, and what is left of it there; "" where it leads to nobody."""
     name, slash, rest = model.partition("/")
-    if slash and rest and name in known:
-        return Success(Route(known[name], rest, model))
-    if slash and name in _identities(known):
-        return _of_identity(name, rest, model, known, chosen)
+    if slash and (name in known or name in _identities(known)):
+        return name, rest
     for prefix, to in table.prefixes:
         if model.startswith(prefix) and (not slash or prefix.endswith("/")):
-            left = model.removeprefix(prefix) if prefix.endswith("/") else model
-            return Success(Route(known[to], left, model)) if to in known else _of_identity(to, left, model, known, chosen)
-    return Failure(_unknown(model, table, known, own))
+            return to, model.removeprefix(prefix) if prefix.endswith("/") else model
+    return "", ""
 
 
 def _id_problem(model: str) -> str:
@@ -99,21 +106,22 @@ def target_of(identity: str, source: str, targets: Mapping[str, Target]) -> Resu
     return Failure(f"{identity} has no such credential source. It has: {words}")
 
 
-def _of_identity(
-    identity: str, left: str, model: str, targets: Mapping[str, Target], sources: Mapping[str, str]
-) -> Result[Route, str]:
-    if not left:
-        return Failure(f'the model id "{model}" names no model after its namespace')
-    if identity == OPENROUTER_NAMESPACE:
+def _of_identity(identity: str, targets: Mapping[str, Target], sources: Mapping[str, str]) -> Result[Target, str]:
+    of_identity = [target for target in targets.values() if target.identity.id == identity]
+    # Where there is but one account there is nothing to choose.
+    only = of_identity[0].credential.source if len(of_identity) == 1 else ""
+    return target_of(identity, sources.get(identity, only), targets)
+
+
+def _asked_for(target: Target, left: str, model: str) -> Result[Route, str]:
+    """The route by the name that the model has at its target; the relay's own models begin with the relay's name."""
+    if target.identity.id == OPENROUTER_NAMESPACE:
         publisher, slash, name = left.partition("/")
         if not slash and left in _OF_THE_RELAY:
             left = f"{OPENROUTER_NAMESPACE}/{left}"
         elif not (publisher and name) or any(letter.isspace() for letter in left):
             return Failure(f'a model of OpenRouter is openrouter/PUBLISHER/MODEL, got "{model}"')
-    of_identity = [target for target in targets.values() if target.identity.id == identity]
-    # Where there is but one account there is nothing to choose.
-    only = of_identity[0].credential.source if len(of_identity) == 1 else ""
-    return target_of(identity, sources.get(identity, only), targets).map(lambda target: Route(target, left, model))
+    return Success(Route(target, left, model))
 
 
 def _identities(targets: Mapping[str, Target]) -> frozenset[str]:
