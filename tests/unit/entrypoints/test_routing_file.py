@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator
 from decimal import Decimal
 from pathlib import Path
@@ -16,7 +17,9 @@ from geode.domain.routing import RoutingTable
 from geode.domain.targets import BUILT_IN, Quirks
 from geode.entrypoints.capabilities import shipped_table
 from geode.entrypoints.cli.main import main
-from geode.entrypoints.registry import bootstrap_builtins, forget_adapters
+from geode.entrypoints.registry import bootstrap_builtins, forget_adapters, reload_adapters
+from geode.entrypoints.session_models import SessionModels
+from geode.entrypoints.settings import Settings
 
 
 @pytest.fixture
@@ -202,3 +205,36 @@ def test_long_requests_have_their_own_price() -> None:
     price = price_of("gpt-6-sol", shipped_table().prices)
     assert price is not None
     assert (price.above, price.input_above, price.output_above) == (272_000, Decimal(2), Decimal("1.5"))
+
+
+# ---- the default of a session that names none ----------------------------------------------------
+
+
+def explained(capsys: pytest.CaptureFixture[str]) -> dict[str, tuple[str | None, str | None, str | None]]:
+    assert main(["config", "explain", "model", "--json"]) == 0
+    said = json.loads(capsys.readouterr().out)
+    return {one["layer"]: (one["value"], one["place"], one["state"]) for one in said["candidates"]}
+
+
+def test_the_default_is_the_weakest_layer_and_the_file_is_where_it_stands(
+    file: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """No model is written anywhere else: what the file says is what is asked, and where it says so is shown."""
+    monkeypatch.setenv("OPENAI_API_KEY", "sk-some-key")
+    monkeypatch.chdir(file.parent)
+    with pytest.raises(Misuse, match="no model is named"):
+        geode.session()
+    file.write_text('# mine\n[model.defaults]\nprimary = "gpt-5.2"\n')
+    reload_adapters()
+    assert explained(capsys)["routing.toml"] == ("gpt-5.2", f"{file}:3:1", "winner")
+    assert SessionModels(Settings()).primary[1] == "gpt-5.2"
+    for layer, hide in (
+        ("global config.toml", lambda: (file.parent / "config.toml").write_text('model = "gpt-4o"\n')),
+        ("environment", lambda: monkeypatch.setenv("GEODE_MODEL", "gpt-4.1")),
+    ):
+        hide()
+        layers = explained(capsys)
+        assert layers[layer][2] == "winner"
+        assert layers["routing.toml"] == ("gpt-5.2", f"{file}:3:1", "hidden")
+    assert SessionModels(Settings()).primary[1] == "gpt-4.1"
+    assert SessionModels(Settings(model="o3")).primary[1] == "o3"
