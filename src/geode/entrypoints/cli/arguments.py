@@ -25,8 +25,8 @@ DEFAULT_JOURNAL: Final = ".geode/runs"
 _CODES: Final = "exit codes:\n" + "\n".join(f"  {code:>3}  {meaning}" for code, meaning in EXIT_CODES.items())
 
 _RUN_EPILOG: Final = f"""\
-keys come from the environment (ANTHROPIC_API_KEY, OPENAI_API_KEY, OPENROUTER_API_KEY, ZAI_API_KEY);
-a server on this machine needs none.
+keys come from the environment or a .env file (ANTHROPIC_API_KEY, OPENAI_API_KEY, OPENROUTER_API_KEY, ZAI_API_KEY);
+a server on this machine needs none. geode adapters shows the key of each, geode models ID how one is reached.
 
 examples:
   geode run "What changed?" --model claude-sonnet-4-5 --tools app:search --tools app:read,write --approve write
