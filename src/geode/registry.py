@@ -3,8 +3,8 @@
 `session`, `run`, `Runtime` and the container fill it by themselves.
 """
 
-from geode.entrypoints.adapter_registry import Entry, Listed, Registry
-from geode.entrypoints.registry import Override, bootstrap_builtins, current, register_adapter, reload_adapters
+from geode.entrypoints.routes.registry import Override, bootstrap_builtins, current, register_adapter, reload_adapters
+from geode.entrypoints.routes.snapshot import Entry, Listed, Registry
 from geode.ports.adapters import AdapterContext, AdapterFactory
 
 __all__ = [

@@ -29,7 +29,7 @@ from geode.entrypoints.compliance.replay import ReplayContract
 from geode.entrypoints.compliance.replies import ReplyContract
 from geode.entrypoints.compliance.tool_choice import ToolChoiceContract
 from geode.entrypoints.emulator import Emulator, Quirk
-from geode.entrypoints.registry import bootstrap_builtins, forget_adapters
+from geode.entrypoints.routes.registry import bootstrap_builtins, forget_adapters
 from geode.events import Finished
 from geode.testing import ScriptedModel
 from tests.contract.wire_contract import WireContract

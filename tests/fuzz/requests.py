@@ -31,7 +31,7 @@ from geode.domain.request import AdapterCallRequest, Capabilities, Limits
 from geode.domain.thinking import AdaptiveThinking, Thinking, ThinkingBudget
 from geode.domain.tools import ToolSpec
 from geode.domain.turns import AssistantTurn, Hint, ToolResultsTurn, Turn, UserTurn
-from geode.entrypoints.capabilities import capabilities_of
+from geode.entrypoints.routes.capabilities import capabilities_of
 from tests.fuzz.corpus import WIRES, Spoken
 
 NAME: Final = "lab"

@@ -13,7 +13,7 @@ from geode.domain.configuration import Candidate, Explained, Found, Key, Layer, 
 from geode.domain.errors import Misuse
 from geode.domain.targets import IDENTITIES
 from geode.entrypoints.places import config_paths, env_paths, routing_path
-from geode.entrypoints.registry import bootstrap_builtins
+from geode.entrypoints.routes.registry import bootstrap_builtins
 
 
 @dataclass(frozen=True, slots=True)

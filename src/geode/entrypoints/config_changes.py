@@ -13,7 +13,7 @@ from geode.domain.models import row_of, rows_for
 from geode.domain.routing import resolve, target_of
 from geode.entrypoints.config import Configuration, configuration
 from geode.entrypoints.places import HOME, config_paths
-from geode.entrypoints.registry import bootstrap_builtins
+from geode.entrypoints.routes.registry import bootstrap_builtins
 
 
 def change(key: Key, value: str | None, *, project: bool) -> tuple[Layer, Path, bool]:

@@ -18,7 +18,7 @@ from geode.domain.results import Rendering
 from geode.domain.thinking import Thinking, parse_thinking
 from geode.entrypoints.approvers import AskEach, InTurn, takes_one
 from geode.entrypoints.long_results import LongResults, counter, long_results
-from geode.entrypoints.session_models import SessionModels
+from geode.entrypoints.routes.session_models import SessionModels
 from geode.entrypoints.settings import Answer, Settings
 from geode.ports.approval import Approver
 from geode.ports.events import Observer

@@ -20,8 +20,8 @@ from geode.domain.loop.outcome import Outcome
 from geode.domain.request import Limits
 from geode.domain.turns import UserTurn
 from geode.entrypoints.preparing import prepare
-from geode.entrypoints.providers import Connection, connect
-from geode.entrypoints.session_models import HelperRole, default
+from geode.entrypoints.routes.connections import Connection, connect
+from geode.entrypoints.routes.session_models import HelperRole, default
 from geode.entrypoints.settings import Settings, checked
 from geode.ports.model import ModelAdapter
 

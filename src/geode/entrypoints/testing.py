@@ -7,8 +7,8 @@ from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from typing import Any, NoReturn
 
+from geode.entrypoints.routes.session_models import default
 from geode.entrypoints.runtime import ChecksItsEnd
-from geode.entrypoints.session_models import default
 from geode.ports.model import ModelAdapter
 
 

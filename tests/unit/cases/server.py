@@ -23,8 +23,8 @@ from geode.domain.negotiation import negotiate
 from geode.domain.reply import AdapterCallResult
 from geode.domain.request import AdapterCallRequest, Capabilities
 from geode.domain.targets import DialectName
-from geode.entrypoints.capabilities import capabilities_of
 from geode.entrypoints.emulator import Protocol, check, laws
+from geode.entrypoints.routes.capabilities import capabilities_of
 from tests.unit.cases.turns import ME, user
 
 Json: TypeAlias = dict[str, Any]

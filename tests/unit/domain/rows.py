@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from geode.entrypoints.capabilities import capabilities_of
+from geode.entrypoints.routes.capabilities import capabilities_of
 
 CLAUDE = capabilities_of("messages").models
 GPT = capabilities_of("responses", "openai").models

@@ -12,7 +12,7 @@ import pytest
 from geode.domain.configuration import KEYS, Found, key_named
 from geode.entrypoints import config
 from geode.entrypoints import places as of_user
-from geode.entrypoints.registry import bootstrap_builtins
+from geode.entrypoints.routes.registry import bootstrap_builtins
 
 PlaceName: TypeAlias = Literal["command line", "process", ".env", "home .env", "project", "global", "routing"]
 # Strongest first (spec section 8; the files of the environment by the order of near and far).

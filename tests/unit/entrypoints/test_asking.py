@@ -14,7 +14,7 @@ from geode.adapters.clock_manual import ManualClock
 from geode.domain.content import Text
 from geode.domain.turns import UserTurn
 from geode.entrypoints.emulator import Emulator, running
-from geode.entrypoints.registry import forget_adapters
+from geode.entrypoints.routes.registry import forget_adapters
 from geode.events import Retrying
 from geode.testing import ScriptedModel, fails, says
 

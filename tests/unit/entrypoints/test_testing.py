@@ -113,7 +113,7 @@ async def test_default_models_nest_and_end() -> None:
         assert (await geode.run("Hi")).text == "outer"
     with pytest.raises(ValueError, match="gone"), default_model(ScriptedModel(says("never"))):
         raise ValueError("gone")
-    from geode.entrypoints.session_models import default
+    from geode.entrypoints.routes.session_models import default
 
     assert default.value is None
 

@@ -16,7 +16,7 @@ from geode.entrypoints.cli.words import harmless
 from geode.entrypoints.cli.wrong_use import on_the_command_line
 from geode.entrypoints.config import Configuration, configuration
 from geode.entrypoints.places import project_folder, user_folder
-from geode.entrypoints.registry import bootstrap_builtins
+from geode.entrypoints.routes.registry import bootstrap_builtins
 
 
 def about_command(arguments: Namespace) -> int:

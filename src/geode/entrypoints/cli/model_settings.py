@@ -12,11 +12,11 @@ from geode.domain.models import row_of, rows_for
 from geode.domain.picking import CHOSEN_NAMES, Chosen, ChosenName, ModelChoice
 from geode.domain.routing import Route
 from geode.domain.targets import Target
-from geode.entrypoints.adapter_registry import Registry
 from geode.entrypoints.config import Configuration, configuration
 from geode.entrypoints.config_changes import change_all
-from geode.entrypoints.providers import find_connection
-from geode.entrypoints.registry import bootstrap_builtins
+from geode.entrypoints.routes.connections import find_connection
+from geode.entrypoints.routes.registry import bootstrap_builtins
+from geode.entrypoints.routes.snapshot import Registry
 
 # What a command line and variables say holds for a process, and is nothing that is stored.
 _STORES: Final[tuple[Layer, ...]] = ("project config.toml", "global config.toml", "routing.toml")

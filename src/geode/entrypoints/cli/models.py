@@ -25,14 +25,14 @@ from geode.domain.prices import Price, price_of
 from geode.domain.provider import shown_address
 from geode.domain.routing import Route, resolve
 from geode.domain.targets import Target
-from geode.entrypoints.adapter_registry import Registry
 from geode.entrypoints.cli.config import columns
 from geode.entrypoints.cli.exit_codes import NOT_ALL
 from geode.entrypoints.cli.words import harmless
 from geode.entrypoints.cli.wrong_use import on_the_command_line
 from geode.entrypoints.config import Configuration, configuration
-from geode.entrypoints.providers import find_connection
-from geode.entrypoints.registry import bootstrap_builtins
+from geode.entrypoints.routes.connections import find_connection
+from geode.entrypoints.routes.registry import bootstrap_builtins
+from geode.entrypoints.routes.snapshot import Registry
 
 UNKNOWN = "?"
 

@@ -11,9 +11,9 @@ from geode.domain.errors import Misuse
 from geode.domain.provider import Provider
 from geode.domain.targets import Target, WireName
 from geode.entrypoints.config import configuration, no_model
-from geode.entrypoints.providers import SDK_OF
-from geode.entrypoints.registry import bootstrap_builtins
-from geode.entrypoints.session_models import default
+from geode.entrypoints.routes.connections import SDK_OF
+from geode.entrypoints.routes.registry import bootstrap_builtins
+from geode.entrypoints.routes.session_models import default
 
 
 def route(arguments: Namespace) -> tuple[str | None, tuple[Target, ...]]:

@@ -37,7 +37,6 @@ from geode.domain.request import Capabilities
 from geode.domain.script import Step
 from geode.domain.targets import DialectName
 from geode.entrypoints.approvers import ApproveAll, ApproveNamed, AskAboutOthers, AskEach, InTurn
-from geode.entrypoints.capabilities import capabilities_of
 from geode.entrypoints.compliance.approval import ApproverHarness
 from geode.entrypoints.compliance.clock import ClockHarness
 from geode.entrypoints.compliance.conversations import ConversationStoreHarness
@@ -50,6 +49,7 @@ from geode.entrypoints.compliance.schema import SchemaHarness
 from geode.entrypoints.compliance.tokens import TokenCounterHarness
 from geode.entrypoints.compliance.wire_harness import WireHarness
 from geode.entrypoints.emulator import Dialect
+from geode.entrypoints.routes.capabilities import capabilities_of
 
 
 class ShippedHarness(WireHarness):

@@ -7,10 +7,10 @@ from dataclasses import replace
 from typing import ClassVar
 
 from geode.domain.targets import Quirks
-from geode.entrypoints.capabilities import capabilities_of
 from geode.entrypoints.compliance.shipped import ChatGlmHarness, ChatHarness, MessagesHarness, ShippedHarness
-from geode.entrypoints.routing_file import table_of
-from geode.entrypoints.routing_grammar import grammar_problems
+from geode.entrypoints.routes.capabilities import capabilities_of
+from geode.entrypoints.routes.file import table_of
+from geode.entrypoints.routes.grammar import grammar_problems
 
 
 class CodexOAuthHarness(ShippedHarness):

@@ -25,7 +25,7 @@ from geode.entrypoints.compliance.playing import Playing
 from geode.entrypoints.compliance.reading import Answered, Asked, Kept, Said, Shown, Told, read
 from geode.entrypoints.compliance.servers import tapped
 from geode.entrypoints.emulator import Dialect, Emulator, Protocol, Quirk, check, laws
-from geode.entrypoints.providers import Connection, connect
+from geode.entrypoints.routes.connections import Connection, connect
 from geode.ports.model import ModelAdapter
 
 NAME: Final = "lab"

@@ -49,7 +49,7 @@ def wire_of(protocol: Protocol, dialect: Dialect) -> Wire:
 
 def capabilities_of(protocol: Protocol, dialect: Dialect) -> Capabilities:
     """What the adapter for this wire and dialect can carry."""
-    from geode.entrypoints import capabilities  # only to transcode are the rows of models read
+    from geode.entrypoints.routes import capabilities  # only to transcode are the rows of models read
 
     match protocol:
         case "messages":

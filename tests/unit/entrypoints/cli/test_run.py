@@ -22,7 +22,7 @@ from geode.entrypoints.cli.main import main
 from geode.entrypoints.cli.shown import AnswerOnly, AsItComes
 from geode.entrypoints.emulator import Emulator, running_in_thread
 from geode.entrypoints.places import HOME
-from geode.entrypoints.registry import forget_adapters
+from geode.entrypoints.routes.registry import forget_adapters
 from geode.ports.events import ModelSwitched, ToolFinished, ToolStarted
 from geode.testing import ScriptedModel, calls, cut, default_model, fails, refuses, says
 from tests.unit.entrypoints.cli.commands import lines_of

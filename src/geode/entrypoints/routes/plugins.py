@@ -10,12 +10,12 @@ from importlib.metadata import EntryPoint, entry_points
 from typing import TYPE_CHECKING, Any, Final, Protocol, runtime_checkable
 
 from geode.domain.targets import BUILT_IN, IDENTITIES, CredentialRoute, Identity, Target
-from geode.entrypoints.adapter_registry import Entry, Listed
+from geode.entrypoints.routes.snapshot import Entry, Listed
 from geode.ports.adapters import AdapterAlreadyRegisteredError, AdapterContext, AdapterError, AdapterNameMismatchError
 from geode.ports.model import ModelAdapter
 
 if TYPE_CHECKING:
-    from geode.entrypoints.adapter_policy import AdapterPolicy, AllowedAdapter
+    from geode.entrypoints.routes.plugin_policy import AdapterPolicy, AllowedAdapter
 
 GROUP: Final = "geode.llm_adapters"
 BUILT_IN_ORIGIN: Final = "geode"

@@ -9,13 +9,13 @@ from pathlib import Path
 from geode.adapters.toml_files import TomlFile
 from geode.domain.routing import RoutingTable
 from geode.domain.targets import BUILT_IN
-from geode.entrypoints.adapter_policy import policy_of
-from geode.entrypoints.capabilities import shipped_table
-from geode.entrypoints.registry import shipped_values
-from geode.entrypoints.routing_file import merged, table_of
-from geode.entrypoints.routing_grammar import MODEL_ROW_KEYS, grammar_problems
+from geode.entrypoints.routes.capabilities import shipped_table
+from geode.entrypoints.routes.file import merged, table_of
+from geode.entrypoints.routes.grammar import MODEL_ROW_KEYS, grammar_problems
+from geode.entrypoints.routes.plugin_policy import policy_of
+from geode.entrypoints.routes.registry import shipped_values
 
-PAGE = (Path(__file__).parents[3] / "docs" / "models.md").read_text("utf-8")
+PAGE = (Path(__file__).parents[4] / "docs" / "models.md").read_text("utf-8")
 
 
 def blocks(language: str) -> list[str]:

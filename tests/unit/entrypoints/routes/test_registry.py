@@ -14,8 +14,8 @@ import geode
 from geode import errors, registry
 from geode.domain.errors import Misuse
 from geode.domain.targets import BUILT_IN
-from geode.entrypoints.adapter_plugins import made_by
-from geode.entrypoints.registry import forget_adapters
+from geode.entrypoints.routes.plugins import made_by
+from geode.entrypoints.routes.registry import forget_adapters
 from geode.ports.adapters import AdapterContext
 from geode.testing import ScriptedModel, calls, says
 

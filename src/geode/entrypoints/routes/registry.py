@@ -19,13 +19,13 @@ from typing import TYPE_CHECKING, Any
 from geode.adapters.toml_files import TomlFile, read_toml
 from geode.domain.errors import Misuse
 from geode.domain.targets import BUILT_IN, Target
-from geode.entrypoints.adapter_plugins import BUILT_IN_ORIGIN, allowed, foreign, installed, listed
-from geode.entrypoints.adapter_registry import ROUTING_FILE, Entry, Registry, says
 from geode.entrypoints.places import user_folder
+from geode.entrypoints.routes.plugins import BUILT_IN_ORIGIN, allowed, foreign, installed, listed
+from geode.entrypoints.routes.snapshot import ROUTING_FILE, Entry, Registry, says
 from geode.ports.adapters import AdapterAlreadyRegisteredError, AdapterFactory, AdapterNotFoundError
 
 if TYPE_CHECKING:
-    from geode.entrypoints.routing_grammar import Problem
+    from geode.entrypoints.routes.grammar import Problem
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,14 +128,14 @@ def forget_adapters() -> None:
 @cache
 def shipped_values() -> Mapping[str, Any]:
     """What the `routing.toml` of this version of geode says."""
-    return tomllib.loads(files("geode.entrypoints").joinpath(ROUTING_FILE).read_text(encoding="utf-8"))
+    return tomllib.loads(files("geode.entrypoints.routes").joinpath(ROUTING_FILE).read_text(encoding="utf-8"))
 
 
 def _built(generation: int) -> Registry:
     # Both read files with pydantic, which a run of a scripted model is spared.
-    from geode.entrypoints.adapter_policy import ADAPTERS_FILE, read_policy, refuse_unused
-    from geode.entrypoints.routing_file import merged, table_of
-    from geode.entrypoints.routing_grammar import grammar_problems
+    from geode.entrypoints.routes.file import merged, table_of
+    from geode.entrypoints.routes.grammar import grammar_problems
+    from geode.entrypoints.routes.plugin_policy import ADAPTERS_FILE, read_policy, refuse_unused
 
     file = read_toml(user_folder() / ROUTING_FILE)
     _refuse(grammar_problems(file.values), file)

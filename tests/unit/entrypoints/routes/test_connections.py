@@ -13,10 +13,10 @@ from geode.domain.errors import Misuse
 from geode.domain.provider import Provider
 from geode.domain.routing import Route, resolve
 from geode.domain.targets import BUILT_IN, Target
-from geode.entrypoints import providers
-from geode.entrypoints.capabilities import shipped_table
-from geode.entrypoints.providers import Connection, connect, find_connection, is_loopback
-from geode.entrypoints.registry import bootstrap_builtins
+from geode.entrypoints.routes import connections
+from geode.entrypoints.routes.capabilities import shipped_table
+from geode.entrypoints.routes.connections import Connection, connect, find_connection, is_loopback
+from geode.entrypoints.routes.registry import bootstrap_builtins
 
 OPENAI = BUILT_IN["openai-payg"]
 
@@ -96,7 +96,7 @@ def test_a_variable_moves_a_provider_that_ships_and_no_other(monkeypatch: pytest
 
 
 def test_a_missing_sdk_names_the_extra(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(providers, "find_spec", lambda name: None)
+    monkeypatch.setattr(connections, "find_spec", lambda name: None)
     with pytest.raises(Misuse, match=r'lab needs the package openai: pip install "geode\[openai\]"') as caught:
         connection(lab(key="k"))
     assert caught.value.id == "missing-extra"
@@ -104,7 +104,7 @@ def test_a_missing_sdk_names_the_extra(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.mark.parametrize("missing", ["httpx2", "jiter"])
 def test_whatever_else_the_extra_installs_must_be_there_too(missing: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(providers, "find_spec", lambda name: None if name == missing else object())
+    monkeypatch.setattr(connections, "find_spec", lambda name: None if name == missing else object())
     with pytest.raises(Misuse, match=rf'lab needs the package {missing}: pip install "geode\[openai\]"'):
         connection(lab(key="k"))
 

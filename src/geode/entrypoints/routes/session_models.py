@@ -24,10 +24,10 @@ from geode.domain.request import AdapterCallRequest
 from geode.domain.routing import Route, resolve
 from geode.domain.thinking import Thinking, parse_thinking
 from geode.domain.turns import UserTurn
-from geode.entrypoints.adapter_registry import Registry
 from geode.entrypoints.config import Configuration, configuration, no_model
-from geode.entrypoints.providers import Connection, able_of, find_connection
-from geode.entrypoints.registry import bootstrap_builtins, current
+from geode.entrypoints.routes.connections import Connection, able_of, find_connection
+from geode.entrypoints.routes.registry import bootstrap_builtins, current
+from geode.entrypoints.routes.snapshot import Registry
 from geode.entrypoints.settings import Settings
 from geode.ports.model import ModelAdapter
 

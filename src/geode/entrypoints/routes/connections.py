@@ -22,10 +22,10 @@ from geode.domain.provider import address_problem
 from geode.domain.request import Capabilities
 from geode.domain.routing import Route
 from geode.domain.targets import CredentialRoute, Target, Transport
-from geode.entrypoints.adapter_plugins import made_by
-from geode.entrypoints.adapter_registry import Entry, Registry
-from geode.entrypoints.credentials import credential_of, over
 from geode.entrypoints.places import env_paths, project_env, user_folder
+from geode.entrypoints.routes.credentials import credential_of, over
+from geode.entrypoints.routes.plugins import made_by
+from geode.entrypoints.routes.snapshot import Entry, Registry
 from geode.ports.adapters import AdapterContext
 from geode.ports.credentials import Credential
 from geode.ports.model import ModelAdapter
@@ -79,7 +79,7 @@ def find_connection(route: Route, registry: Registry, environment: Environment) 
 
 def able_of(connection: Connection) -> Capabilities | None:
     """What the adapter of the connection will carry; None for one from elsewhere, which says so itself."""
-    from geode.entrypoints.capabilities import capabilities_of
+    from geode.entrypoints.routes.capabilities import capabilities_of
 
     transport = connection.route.target.transport
     if connection.entry is not None or transport is None:

@@ -15,8 +15,8 @@ from geode.domain.errors import Misuse
 from geode.domain.provider import Provider
 from geode.domain.targets import BUILT_IN
 from geode.entrypoints.config import configuration
-from geode.entrypoints.providers import find_connection
-from geode.entrypoints.registry import bootstrap_builtins, forget_adapters
+from geode.entrypoints.routes.connections import find_connection
+from geode.entrypoints.routes.registry import bootstrap_builtins, forget_adapters
 
 ANTHROPIC = "https://api.anthropic.com"
 OPENAI = "https://api.openai.com/v1"

@@ -14,8 +14,8 @@ from geode.adapters.clock_manual import ManualClock
 from geode.adapters.scripted.model import ScriptUnused
 from geode.container import GeodeContainer
 from geode.domain.errors import Misuse
-from geode.entrypoints.registry import forget_adapters
-from geode.entrypoints.session_models import SessionModels
+from geode.entrypoints.routes.registry import forget_adapters
+from geode.entrypoints.routes.session_models import SessionModels
 from geode.entrypoints.settings import Settings
 from geode.events import Event, ModelSwitched
 from geode.testing import ScriptedModel, fails, says

@@ -13,8 +13,8 @@ from geode.domain.models import rows_for
 from geode.domain.request import Capabilities
 from geode.domain.routing import RoutingTable
 from geode.domain.targets import CredentialRoute, DialectName, Identity, Target, Transport, WireName
-from geode.entrypoints.registry import shipped_values
-from geode.entrypoints.routing_file import table_of
+from geode.entrypoints.routes.file import table_of
+from geode.entrypoints.routes.registry import shipped_values
 
 
 @cache

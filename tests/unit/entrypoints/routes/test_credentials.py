@@ -15,8 +15,8 @@ from geode.domain.key_sources import parse_key_source
 from geode.domain.loop.outcome import Answered, Failed
 from geode.domain.script import says
 from geode.entrypoints.compliance.emulated import serve
-from geode.entrypoints.credentials import credential_of
 from geode.entrypoints.emulator import Emulator
+from geode.entrypoints.routes.credentials import credential_of
 from geode.errors import AuthenticationError, CredentialError
 from geode.ports import Credential
 

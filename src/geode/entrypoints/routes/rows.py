@@ -8,7 +8,7 @@ from typing import Any
 from geode.domain.models import ModelRow
 from geode.domain.naming import closest
 from geode.domain.routing import RoutingTable
-from geode.entrypoints.routing_grammar import File, Problem
+from geode.entrypoints.routes.grammar import File, Problem
 
 
 def row_problems(file: File) -> Iterator[Problem]:

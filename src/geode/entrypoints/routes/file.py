@@ -21,8 +21,8 @@ from geode.domain.targets import (
     WireName,
     choice_problem,
 )
-from geode.entrypoints.routing_grammar import DeclaredProvider, DeclaredQuirks, File, Path, Problem
-from geode.entrypoints.routing_rows import row_of_file, row_problems
+from geode.entrypoints.routes.grammar import DeclaredProvider, DeclaredQuirks, File, Path, Problem
+from geode.entrypoints.routes.rows import row_of_file, row_problems
 
 # The key of the model of sessions that name none.
 PRIMARY: Final = "primary"

@@ -15,10 +15,10 @@ from geode.domain.models import row_of, rows_for
 from geode.domain.prices import Price, price_of
 from geode.domain.routing import RoutingTable
 from geode.domain.targets import BUILT_IN, Quirks
-from geode.entrypoints.capabilities import shipped_table
 from geode.entrypoints.cli.main import main
-from geode.entrypoints.registry import bootstrap_builtins, forget_adapters, reload_adapters
-from geode.entrypoints.session_models import SessionModels
+from geode.entrypoints.routes.capabilities import shipped_table
+from geode.entrypoints.routes.registry import bootstrap_builtins, forget_adapters, reload_adapters
+from geode.entrypoints.routes.session_models import SessionModels
 from geode.entrypoints.settings import Settings
 
 
