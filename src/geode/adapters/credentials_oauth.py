@@ -250,7 +250,7 @@ def _words(tokens: Tokens, content: bytes) -> str:
     """What the token endpoint said, without the tokens."""
     body = read_object(content) or {}
     kind, code, message = error_facts(body)
-    told = clean_text(described) if isinstance(described := body.get("error_description"), str) else ""
+    told = clean_text(described[:_SHOWN]) if isinstance(described := body.get("error_description"), str) else ""
     discretion = Discretion()
     for secret in (tokens.refresh, tokens.access):
         if secret is not None:

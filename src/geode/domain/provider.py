@@ -83,6 +83,11 @@ class Provider:
         return Target(self.name, Identity(self.name, self.name), CredentialRoute("own", self.key), transport)
 
 
+def shown_path(path: Sequence[str]) -> str:
+    """The keys that lead to a place of a file, without what could be a key of another kind."""
+    return ".".join(_LIKE_A_KEY.sub("***", part) for part in path)
+
+
 ADDRESS_FORM: Final = "base_url must be http://HOST:PORT/… or https://…, without ? and #"
 _USER: Final = re.compile(r"//[^/]*@")
 _LIKE_A_KEY: Final = re.compile(r"(?<![\w.-])(?=[\w-]*\d)[\w-]{20,}(?![\w.-])|\bsk-[\w-]+")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import os
 import shlex
+import signal
 import sys
 from pathlib import Path
 from typing import Any
@@ -136,6 +137,22 @@ async def test_a_program_that_does_not_end_is_killed_with_all_that_it_started(tm
     credential = running(program, tmp_path / "pids", deadline_seconds=2.5)
     assert await refused(credential) == "command X did not end within 2.5 s"
     await _gone(tmp_path / "pids")
+
+
+LEAVING = """
+import subprocess, sys
+left = subprocess.Popen([sys.executable, "-I", "-S", "-c", "import time; time.sleep(600)"], start_new_session=True)
+open(sys.argv[1], "w").write(str(left.pid))
+print("sk-1")
+"""
+
+
+async def test_a_program_that_leaves_something_behind_has_ended_all_the_same(tmp_path: Path) -> None:
+    """An agent that it started holds its pipes open for as long as it lives."""
+    try:
+        assert await text(running(LEAVING, tmp_path / "left", deadline_seconds=30.0)) == "sk-1"
+    finally:
+        os.kill(int((tmp_path / "left").read_text()), signal.SIGKILL)
 
 
 async def test_who_is_cancelled_last_ends_it(tmp_path: Path) -> None:

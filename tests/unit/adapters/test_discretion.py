@@ -84,6 +84,29 @@ def test_a_key_with_a_sign_that_is_escaped_is_hidden_whole(sign: str, quoted: An
     assert known.cleaned(f"Incorrect key {key}.") == "Incorrect key ***."
 
 
+@pytest.mark.parametrize("cut", [12, 20, 26, 32])
+def test_a_key_that_was_cut_is_hidden_as_far_as_it_goes(cut: int) -> None:
+    """Forms of a key that begin alike: the one that was quoted is the one that goes on longest."""
+    key = "sk-A1b2C3d4E5f6G7h8/Z9y8X7w6V5u4T3s2"
+    assert hiding(key).cleaned(f"bad key {key[:cut]}") == "bad key ***"
+    assert hiding(key).cleaned(f"bad key {quote(key, safe='')[:cut]}") == "bad key ***"
+
+
+@pytest.mark.parametrize("name", ["", "u", "us", "use"])
+@pytest.mark.parametrize("encode", [base64.b64encode, base64.urlsafe_b64encode])
+def test_base64_of_either_alphabet_is_hidden_beside_a_name(name: str, encode: Any) -> None:
+    key = "sk-???>>>~~~ÿÿ-A1b2"
+    said = hiding(key).cleaned(f"Basic {encode(f'{name}:{key}'.encode()).decode()} was refused")
+    assert said == "Basic *** was refused"
+
+
+@pytest.mark.parametrize("text", ["a" * 3_000_000, "sk-A1b2C3d4E" * 50_000, "=" * 1_000_000, "c2stQTFiMkMzZDRF" * 100_000])
+def test_however_long_a_text_is_it_is_read_through_once(text: str) -> None:
+    """A server writes what it likes: this would not end in a day if each letter were a beginning."""
+    said = hiding("sk-A1b2C3d4E5f6G7h8/Z9y8X7w6V5u4T3s2").cleaned(text)
+    assert len(said) <= len(text)
+
+
 def test_all_secrets_are_hidden_that_were_ever_told() -> None:
     discretion = hiding("sk-first-0123456789", "sk-second-0123456789", "k")
     assert discretion.cleaned("sk-second-0123456789, sk-first-0123456789 and k") == "***, *** and ***"

@@ -6,6 +6,7 @@ import base64
 import html
 import json
 import re
+import string
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Final
 from urllib.parse import quote, quote_plus
@@ -18,7 +19,7 @@ HIDDEN: Final = "***"
 _LONG: Final = 12
 # As much of a secret as others that are encoded with it cannot be taken for.
 _ENCODED: Final = 8
-_BASE64: Final = "[A-Za-z0-9+/_-]*"
+_BASE64: Final = frozenset(string.ascii_letters + string.digits + "+/_-")
 
 
 class Discretion:
@@ -30,10 +31,12 @@ class Discretion:
 
     def __init__(self) -> None:
         self._known: set[SecretStr] = set()
-        self._long = list[str]()
+        # The long forms by how they begin, and what finds a beginning.
+        self._long = dict[str, list[str]]()
+        self._heads = re.compile("(?!)")
         self._short = re.compile("(?!)")
         self._short_forms = set[str]()
-        self._encoded = list[re.Pattern[str]]()
+        self._cores = list[str]()
 
     def __contains__(self, secret: SecretStr) -> bool:
         return secret in self._known
@@ -43,35 +46,56 @@ class Discretion:
         if secret in self._known or not secret:
             return
         self._known.add(secret)
-        forms = set(_forms(secret))
-        self._long = sorted({*self._long, *(form for form in forms if len(form) >= _LONG)}, key=len, reverse=True)
-        self._short_forms |= {form for form in forms if form and len(form) < _LONG}
+        for form in dict.fromkeys(_forms(secret)):
+            if len(form) >= _LONG:
+                self._long.setdefault(form[:_LONG], []).append(form)
+            elif form:
+                self._short_forms.add(form)
+        self._heads = re.compile("|".join(map(re.escape, self._long)) or "(?!)")
         longest_first = "|".join(map(re.escape, sorted(self._short_forms, key=len, reverse=True)))
         self._short = re.compile(rf"(?<![A-Za-z0-9])(?:{longest_first or '(?!)'})(?![A-Za-z0-9])")
-        self._encoded += [re.compile(f"{_BASE64}{re.escape(core)}{_BASE64}=*") for core in _cores(secret)]
+        self._cores += _cores(secret)
 
     def cleaned(self, text: str, *, alone: bool = True) -> str:
-        """`text`, whoever wrote it, without the secrets; without `alone` short ones are left where they stand."""
-        # Whole ones first: the beginning of an escaped form is that of the plain one too.
-        for form in self._long:
-            text = text.replace(form, HIDDEN)
-        for form in self._long:
-            text = _without(form, text)
-        for pattern in self._encoded:
-            text = pattern.sub(HIDDEN, text)
+        """`text`, whoever wrote it, without the secrets; without `alone` short ones are left where they stand.
+
+        It takes time by the length of the text, whatever stands in it.
+        """
+        for core in self._cores:
+            text = _without_encoded(core, text)
+        text = self._without_long(text)
         return self._short.sub(HIDDEN, text) if alone else text
 
+    def _without_long(self, text: str) -> str:
+        """Without the long forms, and without any beginning of one that is long enough to be told."""
+        pieces, end = list[str](), 0
+        while (found := self._heads.search(text, end)) is not None:
+            pieces += (text[end : found.start()], HIDDEN)
+            # Forms that begin alike: the one that goes on longest is what was quoted.
+            end = found.start() + max(_common(form, text, found.start()) for form in self._long[found[0]])
+        return "".join((*pieces, text[end:])) if pieces else text
 
-def _without(form: str, text: str) -> str:
-    """`text` without `form`, and without any beginning of it that is long enough to be told."""
-    head, end = form[:_LONG], 0
-    pieces = list[str]()
-    while (found := text.find(head, end)) >= 0:
-        pieces += (text[end:found], HIDDEN)
-        end = found + _LONG
-        while end - found < len(form) and text[end : end + 1] == form[end - found]:
-            end += 1
-    return "".join((*pieces, text[end:]))
+
+def _common(form: str, text: str, start: int) -> int:
+    """How much of `form` stands in `text` from `start` on."""
+    length = min(len(form), len(text) - start)
+    return next((place for place in range(length) if form[place] != text[start + place]), length)
+
+
+def _without_encoded(core: str, text: str) -> str:
+    """Without the run of base64 around each place where the `core` of a secret stands."""
+    pieces, end = list[str](), 0
+    while (found := text.find(core, end)) >= 0:
+        start, stop = found, found + len(core)
+        while start > end and text[start - 1] in _BASE64:
+            start -= 1
+        while stop < len(text) and text[stop] in _BASE64:
+            stop += 1
+        while stop < len(text) and text[stop] == "=":
+            stop += 1
+        pieces += (text[end:start], HIDDEN)
+        end = stop
+    return "".join((*pieces, text[end:])) if pieces else text
 
 
 def _forms(secret: SecretStr) -> Iterator[str]:
@@ -82,11 +106,13 @@ def _forms(secret: SecretStr) -> Iterator[str]:
         yield json.dumps(plain)[1:-1]
         yield json.dumps(plain, ensure_ascii=False)[1:-1]
         yield json.dumps(plain)[1:-1].replace("/", "\\/")
+        yield json.dumps(json.dumps(plain)[1:-1])[1:-1]
         yield html.escape(plain)
         for escaped in (quote(plain), quote(plain, safe=""), quote_plus(plain)):
             yield escaped
             yield re.sub("%[0-9A-F]{2}", lambda sign: sign[0].lower(), escaped)
         yield base64.b64encode(plain.encode()).decode().rstrip("=")
+        yield base64.urlsafe_b64encode(plain.encode()).decode().rstrip("=")
 
 
 def _cores(secret: SecretStr) -> Iterator[str]:

@@ -148,7 +148,7 @@ def quotas_of(response: httpx2.Response) -> tuple[Quota, ...]:
 
 def request_id(response: httpx2.Response) -> str:
     """The id under which the provider knows this call."""
-    return response.headers.get("request-id") or response.headers.get("x-request-id") or ""
+    return (response.headers.get("request-id") or response.headers.get("x-request-id") or "")[:_SHOWN]
 
 
 def _word(value: object) -> str:

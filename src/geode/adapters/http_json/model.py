@@ -14,7 +14,7 @@ from geode.adapters.http_json.facts import not_sent
 from geode.adapters.http_json.whole import deltas_of
 from geode.adapters.http_json.wire import Body, Wire
 from geode.domain.choice import Auto, choice_word
-from geode.domain.content import Owner
+from geode.domain.content import Owner, ToolUseBlock
 from geode.domain.failures import CallFailure
 from geode.domain.quota import Quota
 from geode.domain.reply import AdapterCallResult
@@ -76,11 +76,14 @@ class HttpModel:
     def _told(self, reply: AdapterCallResult) -> AdapterCallResult:
         """The reply, where what the server says beside its content quotes no secret. The content is the model's."""
         clean = self.exchange.endpoint.discreet
-        said = " ".join((reply.stop_word, reply.route, reply.request_id, *(quota.reset for quota in reply.usage.quota)))
+        beside = (reply.stop_word, reply.route, reply.request_id)
+        ids, resets = [call.id for call in reply.calls], [quota.reset for quota in reply.usage.quota]
+        said = "\n".join((*beside, *ids, *resets))
         if clean(said) == said:
             return reply
         return replace(
             reply,
+            items=tuple(replace(item, id=clean(item.id)) if isinstance(item, ToolUseBlock) else item for item in reply.items),
             stop_word=clean(reply.stop_word),
             route=clean(reply.route),
             request_id=clean(reply.request_id),

@@ -12,8 +12,10 @@ from typing import Any, Final
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from geode.adapters.toml_files import TomlFile, read_toml
+from geode.domain.configuration import toml_kind
 from geode.domain.errors import Misuse
 from geode.domain.naming import closest
+from geode.domain.provider import shown_path
 
 ADAPTERS_FILE: Final = "adapters.toml"
 _OTHERS_WRITE: Final = 0o022
@@ -70,9 +72,9 @@ def policy_of(file: TomlFile) -> AdapterPolicy:
 
 
 def _told(file: TomlFile, path: tuple[str, ...], error: Mapping[str, Any]) -> str:
+    """The place, and what is wrong there; never the value."""
     keys = path[:-1] if error["type"] == "missing" else path
-    place = file.where(keys) if keys else str(file.path)
-    name = ".".join(path)
+    place, name = file.where(keys) if keys else str(file.path), shown_path(path)
     if error["type"] == "missing":
         return f"{place}: {name} is missing. {_NEEDED.get(path[-1], '')}"
     if error["type"] == "extra_forbidden":
@@ -80,7 +82,7 @@ def _told(file: TomlFile, path: tuple[str, ...], error: Mapping[str, Any]) -> st
         close = closest(path[-1], known)
         hint = f"did you mean {close[0]}?" if close else f"known: {', '.join(known)}"
         return f"{place}: {name} is no key; {hint}"
-    return f"{place}: {name}: {error['msg'][0].lower()}{error['msg'][1:]}, got {error['input']!r:.80}"
+    return f"{place}: {name} cannot be {toml_kind(error['input'])} like this. {_NEEDED.get(path[-1], '')}"
 
 
 _NEEDED: Final = {

@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any
 
 from geode.adapters.toml_files import TomlFile, read_toml
 from geode.domain.errors import Misuse
+from geode.domain.provider import shown_path
 from geode.domain.targets import BUILT_IN, Target
 from geode.entrypoints.places import user_folder
 from geode.entrypoints.routes.plugins import BUILT_IN_ORIGIN, allowed, foreign, installed, listed
@@ -161,7 +162,7 @@ def _refuse(problems: list[Problem], file: TomlFile) -> None:
     keys = _said_of(first.path, file)
     place = file.where(keys) if keys else str(file.path)
     more = f" ({len(others)} more)" if others else ""
-    raise Misuse("routing-file", f"{place}: {'.'.join(first.path)}: {first.text}{more}")
+    raise Misuse("routing-file", f"{place}: {shown_path(first.path)}: {first.text}{more}")
 
 
 def _line_of(problem: Problem, file: TomlFile) -> float:

@@ -409,11 +409,14 @@ def test_an_adapter_that_a_package_makes_under_another_name_is_refused(places: P
 @pytest.mark.parametrize(
     ("text", "said"),
     [
-        ("version = 2\n", ":1:1: version: "),
+        ("version = 2\n", ":1:1: version cannot be a whole number like this. Write version = 1"),
         ("", "adapters.toml: version is missing. Write version = 1"),
         ("version = 1\n[adapter.x]\nenabled = true\n", ":2:1: adapter is no key; did you mean adapters?"),
         ("version = 1\n[adapters.x]\nenabled = true\n", "adapters.x.reason is missing. Write reason ="),
-        ('version = 1\n[adapters.x]\nenabled = "yes"\nreason = "r"\n', ":3:1: adapters.x.enabled: "),
+        (
+            'version = 1\n[adapters.x]\nenabled = "yes"\nreason = "r"\n',
+            ":3:1: adapters.x.enabled cannot be text like this. Write enabled = true",
+        ),
         (
             'version = 1\n\n[adapters.x]\nenabeld = true\nenabled = true\nreason = "r"\n',
             ":4:1: adapters.x.enabeld is no key; did you",
