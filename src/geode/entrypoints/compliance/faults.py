@@ -72,8 +72,8 @@ class FaultContract(ModelContract):
         """The deadline of the whole call is kept by geode, and is one failure like any other."""
         async with self.playing(hangs(), hangs(), hangs()) as playing:
             started = time.monotonic()
-            outcome = await playing.run(policy=Policy(retry=AT_ONCE, call_timeout_seconds=0.05))
+            outcome = await playing.run(policy=Policy(retry=AT_ONCE, call_timeout_seconds=0.2))
 
-        assert time.monotonic() - started < 3
+        assert time.monotonic() - started < 10
         assert isinstance(outcome, Failed)
         assert playing.count == 3
