@@ -42,12 +42,18 @@ def test_an_unknown_key_is_refused_with_the_closest(name: str, said: str) -> Non
     assert str(caught.value).startswith(said)
 
 
+def test_a_key_is_found_by_its_name() -> None:
+    assert [key_named(key.name) for key in KEYS] == list(KEYS)
+    assert key_named("sources.openai").path == ("sources", "openai")
+
+
 # ---- which wins --------------------------------------------------------------------------------
 
 
 def test_all_five_layers_are_there_when_none_says_anything() -> None:
     explained = explain(MODEL, ())
-    assert [one.layer for one in explained.candidates] == list(LAYERS)
+    assert explained.key == MODEL
+    assert explained.candidates == tuple(Candidate(layer, "") for layer in LAYERS)
     assert explained.winner is None
     assert explained.hidden == ()
 
@@ -130,6 +136,8 @@ def test_what_is_wrong_is_told_with_its_path(document: dict[str, Any], path: tup
 )
 def test_a_value_that_is_no_text_is_told_by_its_type_and_not_shown(value: object, kind: str) -> None:
     assert value_problem("effort", value) == f"effort must be text in quotes, got {kind}"
+    hint = "; [model.defaults] and [model.fallbacks] belong into routing.toml" if kind == "a table" else ""
+    assert value_problem("model", value) == f"model must be text in quotes, got {kind}{hint}"
 
 
 def test_everything_that_is_wrong_is_found_in_its_order_beside_what_is_right() -> None:

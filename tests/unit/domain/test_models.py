@@ -50,12 +50,14 @@ def test_effort_beside_tools_on_chat_completions_alone(model: str, beside_tools:
         # A name that ends so is that of a family.
         ("lab/anything-7", "lab/"),
         ("qwen-3", "qwen-"),
+        ("maX-mini", "maX"),
+        ("maX2", ""),
         ("o1", ""),
         ("", ""),
     ],
 )
 def test_a_row_holds_up_to_a_date_or_a_variant_and_the_longest_wins(model: str, row: str) -> None:
-    names = ("gpt-5", "gpt-5-chat", "claude-opus-4", "lab/", "qwen-")
+    names = ("gpt-5", "gpt-5-chat", "claude-opus-4", "lab/", "qwen-", "maX")
     assert row_of(model, [ModelRow(name, sampling=False) for name in names]).prefix == row
 
 
@@ -113,6 +115,7 @@ def test_a_row_of_one_target_comes_first_and_holds_there_alone() -> None:
     assert row_of("qwen", held(LAB)).window == 2
     of_identity = rows_for(BUILT_IN["openai-payg"], (ModelRow("openai/gpt-7", window=1),))
     assert list(of_identity) == [ModelRow("gpt-7", window=1, here=True)]
+    assert list(rows_for(LAB, (ModelRow("lab/acme/qwen"),))) == [ModelRow("acme/qwen", here=True)]
 
 
 def test_behind_the_relay_ids_have_a_publisher_and_dots_and_less_is_known() -> None:

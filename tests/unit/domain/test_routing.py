@@ -86,6 +86,7 @@ WAYS = "or give session(providers=[Provider(…)]), or declare it in routing.tom
     ("id", "why"),
     [
         ("llama", f'no provider serves the model "llama". Known: {KNOWN}, {WAYS}'),
+        ("antropic", f'no provider serves the model "antropic". Known: {KNOWN}, {WAYS}'),
         ("lab", f'no provider serves the model "lab"; did you mean lab/…? Known: {KNOWN}, {WAYS}'),
         ("lap/llama", f'no provider serves the model "lap/llama"; did you mean lab/llama? Known: {KNOWN}, {WAYS}'),
         ("opnai/llama", f'no provider serves the model "opnai/llama"; did you mean openai/llama? Known: {KNOWN}, {WAYS}'),

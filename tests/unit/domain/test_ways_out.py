@@ -8,7 +8,7 @@ import pytest
 
 from geode.domain.failures import CallFailure, RetryHint
 from geode.domain.quota import Quota
-from geode.domain.ways_out import way_on
+from geode.domain.ways_out import of_unknown_model, way_on
 from tests.unit.domain.builders import failure
 
 OTHER_MODEL = "Another model may do: /model, or name some to fall back on in [model.fallbacks]"
@@ -27,6 +27,12 @@ WAYS: list[tuple[CallFailure, str]] = [
     (failure(None, phase="connect"), OTHER_MODEL),
     (with_quota(failure(429), RESET), f"{OTHER_MODEL}. The limit is reset at 2026-11-30 18:00:00"),
     (with_quota(failure(503), RESET), OTHER_MODEL),
+    # Of several limits the one that is used up tells when it is full again.
+    (
+        with_quota(failure(429), FULL, replace(RESET, remaining=0)),
+        f"{OTHER_MODEL}. The limit is reset at 2026-11-30 18:00:00",
+    ),
+    (with_quota(failure(429), RESET, FULL), f"{OTHER_MODEL}. The limit is reset at 2026-11-30 18:00:00"),
     # Quota exhausted: what the user can do.
     (failure(402), CREDIT),
     (failure(429, code="insufficient_quota"), CREDIT),
@@ -70,3 +76,39 @@ def test_the_way_on(fault: CallFailure, way: str) -> None:
 def test_a_plan_that_says_when_to_come_back_is_a_rate_limit() -> None:
     fault = replace(failure(429, hint=RetryHint(5.0, False, "5")), subscription=True)
     assert way_on(fault) == OTHER_MODEL
+
+
+# ---- a model that the server does not have -----------------------------------------------------------
+
+KNOWN = ("claude-", "lab/", "claude-opus-4-1", "gpt-5.2")
+MISSING = failure(404, "no such model", code="model_not_found")
+
+
+def test_a_model_that_is_not_there_is_named_with_those_that_look_like_it() -> None:
+    told = of_unknown_model(MISSING, "claude-opus-4.1", KNOWN)
+    assert told == replace(
+        MISSING,
+        message='model "claude-opus-4.1" not found: no such model',
+        way_out="Known and close: claude-opus-4-1",
+    )
+    several = of_unknown_model(MISSING, "gpt-5.3", ("gpt-5.2", "gpt-5.1"))
+    assert several.way_out == "Known and close: gpt-5.1, gpt-5.2"
+
+
+def test_families_are_no_models_to_propose() -> None:
+    assert of_unknown_model(MISSING, "claude", ("claude-", "claude/")).way_out == MISSING.way_out
+
+
+def test_a_message_that_names_the_model_stays_as_it_is() -> None:
+    said = replace(MISSING, message="no gpt-9 here")
+    assert of_unknown_model(said, "gpt-9", ()) == said
+
+
+def test_a_way_out_that_is_known_already_stays() -> None:
+    said = replace(MISSING, way_out="ask the operator")
+    assert of_unknown_model(said, "gpt-5.3", KNOWN).way_out == "ask the operator"
+
+
+@pytest.mark.parametrize("fault", [failure(500, "no such model"), failure(404, "no such page"), failure(401, "model")])
+def test_any_other_failure_stays_as_it_is(fault: CallFailure) -> None:
+    assert of_unknown_model(fault, "gpt-5.3", KNOWN) is fault
