@@ -22,6 +22,7 @@ from geode.entrypoints.cli.run import Told, journal_of, opened, perform, tell_wa
 from geode.entrypoints.cli.runs_shown import RunLine, conversation_json, line_of, table_of, told_run
 from geode.entrypoints.cli.shown import AnswerOnly, AsJsonLines
 from geode.entrypoints.cli.tools import load_tools
+from geode.entrypoints.routes.registry import bootstrap_builtins
 from geode.ports.journal import JournalError
 
 _SHOWN: Final = 8
@@ -121,8 +122,23 @@ def _resume(journal: FileJournal, run_id: str, arguments: Namespace) -> int:
         check_tools(journal, run_id, (tool.spec.name for tool in load_tools(arguments.tools)))
         shown = AsJsonLines(out) if arguments.jsonl else AnswerOnly(out)
         told = Told(shown)
-        opening = opened(arguments, told, Policy(), journal, until_the_end)
+        opening = opened(_with_its_model(arguments, journal, run_id), told, Policy(), journal, until_the_end)
         outcome = asyncio.run(perform(lambda loop: loop.resume_run(run_id), opening, told))
         shown.end(outcome)
         tell_way_on(outcome, journal, arguments)
     return exit_code(outcome)
+
+
+def _with_its_model(arguments: Namespace, journal: FileJournal, run_id: str) -> Namespace:
+    """Without another model named, the one that the run has, where somebody serves it here: nothing switches by itself."""
+    state = replay(journal.recorded(run_id)).state
+    if arguments.model or arguments.base_url or state is None:
+        return arguments
+    owner = state.terms.owner
+    its = f"{owner.adapter}/{owner.model}"
+    try:
+        bootstrap_builtins().route(its)
+    except Misuse:
+        # Reached by an address that the journal does not keep: the run goes on with what is configured, and says so.
+        return arguments
+    return Namespace(**{**vars(arguments), "model": its})

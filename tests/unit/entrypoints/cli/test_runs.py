@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import io
 import json
 import os
 import re
@@ -22,6 +23,9 @@ from geode.domain.conversation import Conversation
 from geode.domain.loop.recording import Happened, Recording
 from geode.domain.script import Step
 from geode.entrypoints.cli.main import main
+from geode.entrypoints.emulator import Emulator, running_in_thread
+from geode.entrypoints.places import HOME
+from geode.entrypoints.routes.registry import forget_adapters
 from geode.testing import ScriptedModel, calls, default_model, fails, refuses, says
 from tests.unit.entrypoints.cli.commands import command, environment, lines_of
 
@@ -208,6 +212,35 @@ def test_another_model_is_noticed(geode: Callable[..., Ran], capsys: pytest.Capt
     with default_model(Other(says("Hello."))):
         assert main(["runs", "resume", cut_after(1), *KEPT]) == 0
     assert "the run was begun with scripted scripted and goes on with other other" in capsys.readouterr().err
+
+
+def test_a_run_goes_on_with_its_own_model_unless_another_is_named(
+    project: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Nothing switches by itself (spec section 7): not to what is configured by now either."""
+    own, configured = Emulator((*SAVE, says("Of its own."))), Emulator((says("Of another."),))
+    home = project / "home"
+    home.mkdir()
+    monkeypatch.setenv(HOME, str(home))
+    monkeypatch.setattr("sys.stdin", io.StringIO(""))
+    with running_in_thread(own) as first, running_in_thread(configured) as second:
+        blocks = "".join(
+            f'[providers.{name}]\nbase_url = "{at.base_url}/v1"\n' for name, at in (("own", first), ("other", second))
+        )
+        (home / "routing.toml").write_text(f'{blocks}[model.defaults]\nprimary = "other/m"\n')
+        forget_adapters()
+        main(["run", "Go", *TOOLS, "--model", "own/m", "--approve", "all", *KEPT])
+        run_id = cut_after(3)
+        capsys.readouterr()
+        assert main(["runs", "resume", run_id, *TOOLS, "--approve", "all", *KEPT]) == 0
+        out, err = capsys.readouterr()
+        assert (out, "goes on with" in err, len(configured.received)) == ("Of its own.\n", False, 0)
+        cut_after(3)
+        assert main(["runs", "resume", run_id, *TOOLS, "--approve", "all", "--model", "other/m", *KEPT]) == 0
+        out, err = capsys.readouterr()
+        assert out == "Of another.\n"
+        assert "the run was begun with own m and goes on with other m" in err
+    forget_adapters()
 
 
 # ---- replay ------------------------------------------------------------------------------------
