@@ -72,6 +72,9 @@ def test_a_target_of_the_callers_takes_the_place_of_its_name() -> None:
     # A name of the caller's is stronger than any prefix.
     named = Provider("gpt-x", "chat", "http://127.0.0.1:3/v1").target
     assert resolve("gpt-x/m", TABLE, (named,)).unwrap() == Route(named, "m")
+    # One that is called like a maker is asked for that maker's models.
+    maker = Provider("openai", "chat", "http://127.0.0.1:4/v1").target
+    assert resolve("gpt-5.2", TABLE, (maker,)).unwrap().target == maker
 
 
 def why_not(id: str, own: tuple[Target, ...] = (), **sources: str) -> str:
