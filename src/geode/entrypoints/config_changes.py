@@ -19,10 +19,10 @@ from geode.entrypoints.routes.registry import bootstrap_builtins
 def change(key: Key, value: str | None, *, project: bool) -> tuple[Layer, Path, bool]:
     """Write the value, or with None take it out: the layer, its file, and whether the file changed.
 
-    Misuse for a value that cannot be used, and where anything that is configured is broken; then nothing is written.
+    Misuse for a value that cannot be used, and where anything else that is configured is broken; then nothing is written.
     """
     wanted = None if value is None else value.strip()
-    config = configuration()
+    config = configuration(mending=(key,))
     if wanted is not None:
         refuse_value(key, wanted, config)
     layer, path = _file_of(project=project)
@@ -32,9 +32,9 @@ def change(key: Key, value: str | None, *, project: bool) -> tuple[Layer, Path, 
 def change_all(changes: Mapping[Key, str | None], *, project: bool) -> tuple[Layer, Path]:
     """Write several values at once, that were found to fit together: the layer and its file.
 
-    Misuse where anything that is configured is broken; then nothing is written.
+    Misuse where anything else that is configured is broken; then nothing is written.
     """
-    configuration()
+    configuration(mending=changes)
     for key, value in changes.items():
         if value is not None and (problem := value_problem(key.name, value)):
             raise Misuse("config-value", problem)

@@ -280,7 +280,7 @@ def test_a_pair_that_nothing_speaks_against_is_set(geode: Geode, places: Places,
 BROKEN = [
     ("model = gpt\n", "1:9: this is no TOML: "),
     ("modle = 'm'\n", '1:1: there is no setting "modle"; did you mean model?'),
-    ("\nmodel = 5\n", "2:1: model must be text in quotes, got a whole number"),
+    ("\neffort = 5\n", "2:1: effort must be text in quotes, got a whole number"),
 ]
 
 
@@ -306,6 +306,38 @@ def test_a_broken_file_is_told_with_its_place_and_stays_as_it_is(
     assert err.startswith(f"geode {command[0]}: {path}:{said}")
     assert path.read_text() == text
     assert len([*places.home.rglob("*"), *Path().rglob("*.toml")]) == 1
+
+
+@pytest.mark.parametrize("name", ["model", "sources.openai"])
+@pytest.mark.parametrize("bad", ['""', "5"])
+@pytest.mark.parametrize(("option", "place"), [([], "global"), (["--project"], "project")])
+def test_a_bad_value_is_taken_out_or_written_over(
+    geode: Geode, places: Places, option: list[str], place: str, bad: str, name: str
+) -> None:
+    """What the error says to do is no error itself; what is wrong elsewhere still is."""
+    good = "gpt-5.2" if name == "model" else "oauth"
+    for change, left in ([["unset", name], ""], [["set", name, good], f'{name} = "{good}"\n']):
+        path = places.write(place, f"# mine\n{name} = {bad}\n")
+        assert geode("config", "get", name)[0] == 2
+        assert geode("config", *change, *option)[0] == 0
+        assert path.read_text() == f"# mine\n{left}"
+        path.write_text(f"effort = {bad}\n{name} = {bad}\n")
+        assert geode("config", *change, *option)[0] == 2
+        assert path.read_text() == f"effort = {bad}\n{name} = {bad}\n"
+
+
+def test_the_same_bad_value_in_both_files_is_taken_out_of_either(geode: Geode, places: Places) -> None:
+    paths = [places.write(place, 'model = ""\n') for place in ("project", "global")]
+    assert geode("config", "unset", "model")[0] == 0
+    assert geode("config", "unset", "model", "--project")[0] == 0
+    assert [path.read_text() for path in paths] == ["", ""]
+
+
+def test_a_table_in_the_place_of_a_value_is_not_thrown_away(geode: Geode, places: Places) -> None:
+    path = places.write("global", '[model.defaults]\nprimary = "gpt-5.2"\n')
+    code, _, err = geode("config", "set", "model", "gpt-5.2")
+    assert (code, "belong into routing.toml" in err) == (2, True)
+    assert path.read_text() == '[model.defaults]\nprimary = "gpt-5.2"\n'
 
 
 def test_without_a_home_folder_the_variable_is_named(geode: Geode, places: Places) -> None:
