@@ -12,6 +12,7 @@ from geode.adapters.environment import Environment, read_env_file
 from geode.adapters.toml_files import TomlFile, read_toml
 from geode.domain.configuration import Candidate, Explained, Found, Key, Layer, explain, key_named, values_in
 from geode.domain.errors import Misuse
+from geode.domain.routing import target_of
 from geode.domain.targets import IDENTITIES
 from geode.entrypoints.places import config_paths, env_paths, routing_path
 from geode.entrypoints.routes.registry import bootstrap_builtins
@@ -118,12 +119,30 @@ def configuration(
     """
     for name in command_line or {}:
         key_named(name)
-    return Configuration(
+    found = Configuration(
         command_line or {},
         Environment([read_env_file(path) for path in env_paths()]),
         {layer: read_config(path, mending) for layer, path in config_paths().items()},
         routing_values() if routing is None else routing,
     )
+    _refuse_sources(found, {key.name for key in mending})
+    return found
+
+
+def _refuse_sources(config: Configuration, mending: Collection[str]) -> None:
+    """Misuse for a credential source in force that its identity does not have: said here, it is told where it stands."""
+    for identity in IDENTITIES:
+        name = f"sources.{identity}"
+        source = config.found(name)
+        if source is None or name in mending:
+            continue
+        if problem := source_problem(identity, source.value):
+            raise Misuse("config-value", f"{source.place}: {problem}")
+
+
+def source_problem(identity: str, source: str) -> str:
+    """What keeps the identity from being paid by that source; "" if nothing does."""
+    return target_of(identity, source, bootstrap_builtins().table.targets).swap().value_or("")
 
 
 def folder_of(value: str) -> Path:

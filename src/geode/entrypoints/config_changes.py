@@ -10,8 +10,8 @@ from geode.domain.configuration import KEYS, Key, Layer, value_problem
 from geode.domain.effort import effort_problem, inherited
 from geode.domain.errors import Misuse
 from geode.domain.models import row_of, rows_for
-from geode.domain.routing import resolve, target_of
-from geode.entrypoints.config import Configuration, configuration
+from geode.domain.routing import resolve
+from geode.entrypoints.config import Configuration, configuration, source_problem
 from geode.entrypoints.places import HOME, config_paths
 from geode.entrypoints.routes.registry import bootstrap_builtins
 
@@ -63,13 +63,7 @@ def refuse_value(key: Key, value: str, config: Configuration) -> None:
         for name in (other.name for other in KEYS if other.type == "model id"):
             if (model := config.found(name)) is not None:
                 _refuse_pair(model.value, value, f"{name} comes from {model.place}", config)
-    elif key.path[0] == "sources":
-        _refuse_source(key.path[1], value)
-
-
-def _refuse_source(identity: str, source: str) -> None:
-    """Misuse for a credential source that the identity does not have."""
-    if problem := target_of(identity, source, bootstrap_builtins().table.targets).swap().value_or(""):
+    elif key.path[0] == "sources" and (problem := source_problem(key.path[1], value)):
         raise Misuse("config-value", problem)
 
 

@@ -308,6 +308,33 @@ def test_a_broken_file_is_told_with_its_place_and_stays_as_it_is(
     assert len([*places.home.rglob("*"), *Path().rglob("*.toml")]) == 1
 
 
+@pytest.mark.parametrize("place", ["process", ".env", "home .env", "project", "global"])
+@pytest.mark.parametrize(
+    "command",
+    [
+        ("about",),
+        ("models",),
+        ("config", "get", "sources.openai"),
+        ("config", "set", "model", "gpt-5.2"),
+        ("run", "Hi", "--model", "gpt-5.2"),
+    ],
+)
+def test_a_source_that_there_is_not_is_told_with_its_place(
+    geode: Geode, places: Places, place: PlaceName, command: tuple[str, ...]
+) -> None:
+    told = places.say(place, "foo", "sources.openai")
+    code, out, err = geode(*command)
+    assert (code, out) == (2, "")
+    said = "openai has no such credential source. It has: payg, oauth [config-value]"
+    assert err == f"geode {command[0]}: {told}: {said}\n"
+
+
+def test_a_source_that_there_is_not_is_mended(geode: Geode, places: Places) -> None:
+    places.say("global", "foo", "sources.openai")
+    assert geode("config", "set", "sources.openai", "oauth")[0] == 0
+    assert geode("config", "get", "sources.openai")[1] == "oauth\n"
+
+
 @pytest.mark.parametrize("name", ["model", "sources.openai"])
 @pytest.mark.parametrize("bad", ['""', "5"])
 @pytest.mark.parametrize(("option", "place"), [([], "global"), (["--project"], "project")])
