@@ -308,6 +308,23 @@ def test_a_broken_file_is_told_with_its_place_and_stays_as_it_is(
     assert len([*places.home.rglob("*"), *Path().rglob("*.toml")]) == 1
 
 
+@pytest.mark.parametrize(
+    "command",
+    [
+        ("models", "nope"),
+        ("config", "set", "model", "nope"),
+        ("run", "Hi", "--model", "openai/gpt-5.2", "--fallback", "nope"),
+    ],
+)
+def test_the_way_out_for_an_unknown_model_is_one_that_the_command_has(
+    geode: Geode, places: Places, command: tuple[str, ...]
+) -> None:
+    places.monkeypatch.setenv("OPENAI_API_KEY", "k")
+    code, _, err = geode(*command)
+    way_out = f"For a server of your own: [providers.NAME] in {places.home / 'routing.toml'}, and NAME/MODEL as the id"
+    assert (code, err.splitlines()[1:], "--base-url" in err) == (2, [way_out], False)
+
+
 @pytest.mark.parametrize("place", ["process", ".env", "home .env", "project", "global"])
 @pytest.mark.parametrize(
     "command",
