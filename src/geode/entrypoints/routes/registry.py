@@ -21,7 +21,7 @@ from geode.domain.errors import Misuse
 from geode.domain.provider import shown_path
 from geode.domain.targets import BUILT_IN, Target
 from geode.entrypoints.places import user_folder
-from geode.entrypoints.routes.plugins import BUILT_IN_ORIGIN, allowed, foreign, installed, listed
+from geode.entrypoints.routes.plugins import BUILT_IN_ORIGIN, allowed, foreign, installed, listed, missing
 from geode.entrypoints.routes.snapshot import ROUTING_FILE, Entry, Registry, says
 from geode.ports.adapters import AdapterAlreadyRegisteredError, AdapterFactory, AdapterNotFoundError
 
@@ -142,7 +142,7 @@ def _built(generation: int) -> Registry:
     _refuse(grammar_problems(file.values), file)
     policy = read_policy(user_folder() / ADAPTERS_FILE)
     points = installed()
-    found = tuple(listed(point, policy) for point in points)
+    found = (*(listed(point, policy) for point in points), *missing(points, policy))
     strangers = dict(allowed(points, policy))
     added = {**strangers, **_process.by_hand}
     table, problems = table_of(merged(shipped_values(), file.values), {name: entry.target for name, entry in added.items()})

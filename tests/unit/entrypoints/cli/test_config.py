@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import tomllib
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from itertools import combinations
 from pathlib import Path
 from typing import Any
@@ -15,6 +15,7 @@ from geode import __version__
 from geode.domain.configuration import KEYS, LAYERS, Key
 from geode.entrypoints.cli.main import main
 from geode.entrypoints.places import HOME
+from geode.entrypoints.routes.registry import forget_adapters
 from tests.unit.entrypoints.places import LAYER_OF, PLACES, PlaceName, Places, new_places
 
 Geode = Callable[..., tuple[int, str, str]]
@@ -323,6 +324,55 @@ def test_the_way_out_for_an_unknown_model_is_one_that_the_command_has(
     code, _, err = geode(*command)
     way_out = f"For a server of your own: [providers.NAME] in {places.home / 'routing.toml'}, and NAME/MODEL as the id"
     assert (code, err.splitlines()[1:], "--base-url" in err) == (2, [way_out], False)
+
+
+def cells(out: str) -> dict[str, str]:
+    """What `geode models ID` prints, by the names of its lines."""
+    return {name: rest.strip() for name, _, rest in (line.partition("  ") for line in out.splitlines())}
+
+
+@pytest.fixture
+def new_registry() -> Iterator[None]:
+    """What files say of routing is read once in a process."""
+    forget_adapters()
+    yield
+    forget_adapters()
+
+
+@pytest.mark.usefixtures("new_registry")
+def test_one_model_is_told_with_the_row_that_applies(geode: Geode, places: Places) -> None:
+    """Exit code 0 for what can be asked, whether or not a row is written for it."""
+    (places.home / "routing.toml").write_text(
+        '[providers.vllm]\nbase_url = "http://127.0.0.1:8000/v1"\n[models."vllm/"]\nwindow = 32768\n'
+        '[models."vllm/big"]\nwindow = 65536\n[providers.lab]\nbase_url = "http://127.0.0.1:9/v1"\n'
+    )
+    for id, row, window in (
+        ("vllm/qwen3-8b", "vllm/…", "32,768"),
+        ("vllm/big", "vllm/big…", "65,536"),
+        ("lab/x", "none: nothing is assumed of it", "?"),
+    ):
+        code, out, err = geode("models", id)
+        assert (code, err, cells(out)["row"], cells(out)["window"]) == (0, "", row, window)
+
+
+def test_a_model_that_cannot_be_asked_has_a_code_of_its_own(geode: Geode, places: Places) -> None:
+    places.monkeypatch.delenv("OPENAI_API_KEY", raising=False)
+    code, out, err = geode("models", "gpt-5.2")
+    assert (code, cells(out)["address"], "has no key" in err) == (1, "https://api.openai.com/v1", True)
+
+
+def test_no_address_is_told_that_is_not_asked(geode: Geode, places: Places) -> None:
+    places.monkeypatch.setenv("OPENAI_API_KEY", "k")
+    places.monkeypatch.setenv("OPENAI_BASE_URL", "ftp:nothing")
+    code, out, err = geode("models", "gpt-5.2")
+    assert (code, cells(out)["address"], "OPENAI_BASE_URL" in err) == (1, "-", True)
+    _, out, err = geode("adapters")
+    assert "https://api.openai.com/v1" not in out
+    assert err.startswith("geode adapters: openai-payg cannot be asked: base_url must be ")
+    told = json.loads(geode("adapters", "--json")[1])["adapters"]
+    assert [one["adapter"] for one in told if one["problem"]] == ["openai-payg"]
+    places.monkeypatch.setenv("OPENAI_BASE_URL", "http://127.0.0.1:1/v1")
+    assert "http://127.0.0.1:1/v1" in geode("adapters")[1]
 
 
 @pytest.mark.parametrize("place", ["process", ".env", "home .env", "project", "global"])
