@@ -176,7 +176,7 @@ class _Trying:
             await self._announcer.tell(events.ModelSwitched, attempt=attempt, why=why, **names)
 
     def _error(self, why: str, failure: CallFailure) -> ModelCallError:
-        way = way_on(failure)
+        way = way_on(failure, chained=bool(self._left))
         whole = f"{why}. {way}" if way else why
         if self._left:
             whole += f". Before that, {'; '.join(self._left)}"

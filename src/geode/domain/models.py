@@ -48,6 +48,11 @@ class ModelRow:
     maker: str = ""
     here: bool = False
 
+    @property
+    def known(self) -> bool:
+        """Whether it is a row that somebody wrote; one of all the models of a target has no prefix there."""
+        return bool(self.prefix) or self.here
+
 
 _NO_ROW: Final = ModelRow("")
 

@@ -13,11 +13,15 @@ _UNKNOWN_MODEL_CODES: Final = frozenset({"model_not_found", "1211", "1222"})
 # Wire facts E2 and F: GLM says so of an account in arrears, and of a key that came to the address of another plan.
 _ARREARS_OR_ADDRESS: Final = "1113"
 _REFUSALS: Final = frozenset({FailureClass.REQUEST_FATAL, FailureClass.OTHER_CLIENT})
-_OTHER_MODEL: Final = "Another model may do: /model, or name some to fall back on in [model.fallbacks]"
+_OTHER_MODEL: Final = "Another model may do"
+_NAME_SOME: Final = "choose one, or name some to fall back on in [model.fallbacks] of routing.toml"
 
 
-def way_on(failure: CallFailure) -> str:
-    """The way out in a sentence without its full stop; "" where the provider's own words have to do."""
+def way_on(failure: CallFailure, *, chained: bool = False) -> str:
+    """The way out in a sentence without its full stop; "" where the provider's own words have to do.
+
+    `chained`: there were models to fall back on, so to name some is no news.
+    """
     match classify_retry_error(failure):
         case FailureClass.BILLING:
             return _of_billing(failure)
@@ -31,7 +35,8 @@ def way_on(failure: CallFailure) -> str:
             return "See: geode models"
         case kind if kind in RETRYABLE:
             reset = _reset(failure) if kind is FailureClass.RATE_LIMIT else ""
-            return f"{_OTHER_MODEL}. The limit is reset at {reset}" if reset else _OTHER_MODEL
+            other = _OTHER_MODEL if chained else f"{_OTHER_MODEL}: {_NAME_SOME}"
+            return f"{other}. The limit is reset at {reset}" if reset else other
         case _:
             return ""
 

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import cast
 
 from geode.adapters.environment import Environment, read_env_file
 from geode.adapters.toml_files import TomlFile, read_toml
 from geode.domain.configuration import Candidate, Explained, Found, Key, Layer, explain, key_named, values_in
 from geode.domain.errors import Misuse
+from geode.domain.routing import target_of
 from geode.domain.targets import IDENTITIES
 from geode.entrypoints.places import config_paths, env_paths, routing_path
 from geode.entrypoints.routes.registry import bootstrap_builtins
@@ -28,16 +30,28 @@ class ConfigFile:
         return Candidate(layer, str(self.file.path) if value is None else self.file.where(key.path), value)
 
 
-def read_config(path: Path) -> ConfigFile:
-    """The file, checked. Misuse names the file, the line and the column of what is wrong."""
+def read_config(path: Path, mending: Collection[Key] = ()) -> ConfigFile:
+    """The file, checked. Misuse names the file, the line and the column of what is wrong.
+
+    A wrong value at one of the keys that are `mending` is no value; a table there is more than one, and stays Misuse.
+    """
     file = read_toml(path)
     values, problems = values_in(file.values)
+    replaced = {key.path for key in mending if not _is_table(file.values, key.path)}
     for problem in problems:
+        if problem.path in replaced:
+            continue
         said = f"{file.where(problem.path)}: {problem.text}"
         if problem.kind == "key":
             raise Misuse("config-key", said)
         raise Misuse("config-value", said)
     return ConfigFile(file, values)
+
+
+def _is_table(values: object, path: Sequence[str]) -> bool:
+    for key in path:
+        values = cast("Mapping[str, object]", values).get(key) if isinstance(values, Mapping) else None
+    return isinstance(values, Mapping)
 
 
 class Configuration:
@@ -93,20 +107,42 @@ def routing_values() -> Mapping[str, Found]:
     return bootstrap_builtins().settings
 
 
-def configuration(command_line: Mapping[str, Found] | None = None, routing: Mapping[str, Found] | None = None) -> Configuration:
+def configuration(
+    command_line: Mapping[str, Found] | None = None,
+    routing: Mapping[str, Found] | None = None,
+    mending: Collection[Key] = (),
+) -> Configuration:
     """The configuration of this moment, below what was given on the command line, or as an argument.
 
     A few small files are read. Misuse names the place of what is broken in any of them. `routing` stands for what
-    routing.toml says.
+    routing.toml says. What is wrong at the keys that are `mending` is no obstacle to whoever writes another value there.
     """
     for name in command_line or {}:
         key_named(name)
-    return Configuration(
+    found = Configuration(
         command_line or {},
         Environment([read_env_file(path) for path in env_paths()]),
-        {layer: read_config(path) for layer, path in config_paths().items()},
+        {layer: read_config(path, mending) for layer, path in config_paths().items()},
         routing_values() if routing is None else routing,
     )
+    _refuse_sources(found, {key.name for key in mending})
+    return found
+
+
+def _refuse_sources(config: Configuration, mending: Collection[str]) -> None:
+    """Misuse for a credential source in force that its identity does not have: said here, it is told where it stands."""
+    for identity in IDENTITIES:
+        name = f"sources.{identity}"
+        source = config.found(name)
+        if source is None or name in mending:
+            continue
+        if problem := source_problem(identity, source.value):
+            raise Misuse("config-value", f"{source.place}: {problem}")
+
+
+def source_problem(identity: str, source: str) -> str:
+    """What keeps the identity from being paid by that source; "" if nothing does."""
+    return target_of(identity, source, bootstrap_builtins().table.targets).swap().value_or("")
 
 
 def folder_of(value: str) -> Path:

@@ -10,8 +10,8 @@ from geode.domain.configuration import KEYS, Key, Layer, value_problem
 from geode.domain.effort import effort_problem, inherited
 from geode.domain.errors import Misuse
 from geode.domain.models import row_of, rows_for
-from geode.domain.routing import resolve, target_of
-from geode.entrypoints.config import Configuration, configuration
+from geode.domain.routing import resolve
+from geode.entrypoints.config import Configuration, configuration, source_problem
 from geode.entrypoints.places import HOME, config_paths
 from geode.entrypoints.routes.registry import bootstrap_builtins
 
@@ -19,10 +19,10 @@ from geode.entrypoints.routes.registry import bootstrap_builtins
 def change(key: Key, value: str | None, *, project: bool) -> tuple[Layer, Path, bool]:
     """Write the value, or with None take it out: the layer, its file, and whether the file changed.
 
-    Misuse for a value that cannot be used, and where anything that is configured is broken; then nothing is written.
+    Misuse for a value that cannot be used, and where anything else that is configured is broken; then nothing is written.
     """
     wanted = None if value is None else value.strip()
-    config = configuration()
+    config = configuration(mending=(key,))
     if wanted is not None:
         refuse_value(key, wanted, config)
     layer, path = _file_of(project=project)
@@ -32,9 +32,9 @@ def change(key: Key, value: str | None, *, project: bool) -> tuple[Layer, Path, 
 def change_all(changes: Mapping[Key, str | None], *, project: bool) -> tuple[Layer, Path]:
     """Write several values at once, that were found to fit together: the layer and its file.
 
-    Misuse where anything that is configured is broken; then nothing is written.
+    Misuse where anything else that is configured is broken; then nothing is written.
     """
-    configuration()
+    configuration(mending=changes)
     for key, value in changes.items():
         if value is not None and (problem := value_problem(key.name, value)):
             raise Misuse("config-value", problem)
@@ -63,13 +63,7 @@ def refuse_value(key: Key, value: str, config: Configuration) -> None:
         for name in (other.name for other in KEYS if other.type == "model id"):
             if (model := config.found(name)) is not None:
                 _refuse_pair(model.value, value, f"{name} comes from {model.place}", config)
-    elif key.path[0] == "sources":
-        _refuse_source(key.path[1], value)
-
-
-def _refuse_source(identity: str, source: str) -> None:
-    """Misuse for a credential source that the identity does not have."""
-    if problem := target_of(identity, source, bootstrap_builtins().table.targets).swap().value_or(""):
+    elif key.path[0] == "sources" and (problem := source_problem(key.path[1], value)):
         raise Misuse("config-value", problem)
 
 

@@ -298,3 +298,26 @@ def test_the_part_of_the_request_that_is_wrong_is_named_once(error: Any, message
     assert failure_of_response(_answer(400, content), content).message == message
     inside = error_in_body({"error": error}, "req_9").message
     assert inside == message.replace("400, ", "inside a 200, ").replace("400 ", "").replace("(400)", "(inside a 200)")
+
+
+@pytest.mark.parametrize("status", [301, 302, 303, 307, 308])
+@pytest.mark.parametrize(
+    ("location", "shown"),
+    [
+        ("https://new.example/v1/chat/completions", "https://new.example/v1/chat/completions"),
+        ("https://ada:secret@new.example/v1?key=secret#secret", "https://new.example/v1"),
+        ("/v2/chat/completions", "/v2/chat/completions"),
+    ],
+)
+def test_a_redirect_says_where_to_and_what_to_correct(status: int, location: str, shown: str) -> None:
+    failure = failure_of_response(_answer(status, b"", location=location), b"")
+
+    assert failure.message == f"the server redirects to {shown} ({status})"
+    assert failure.way_out == "A redirect is not followed: correct base_url"
+    assert "secret" not in repr(failure)
+
+
+def test_a_status_of_redirects_without_an_address_is_none() -> None:
+    failure = failure_of_response(_answer(304, b""), b"")
+
+    assert (failure.message, failure.way_out) == ("answered application/json (empty) (304)", "")

@@ -15,6 +15,7 @@ from geode.adapters.http_json.reading import mapping, string
 from geode.adapters.http_json.refusals import body_of
 from geode.domain.failures import CallFailure
 from geode.domain.json_value import clean_text, dump_json
+from geode.domain.provider import shown_address
 from geode.domain.quota import Quota, quotas_in_error, read_quotas
 from geode.domain.retry import read_retry_hint
 
@@ -59,7 +60,10 @@ def failure_of_response(response: httpx2.Response, content: bytes | None) -> Cal
     """The facts in an answer that is no success; None is a body that could not be read."""
     body = read_object(content or b"") or {}
     kind, code, message = error_facts(body)
-    if not message:
+    moved_to = _redirect(response)
+    if moved_to:
+        message = f"the server redirects to {moved_to}"
+    elif not message:
         message = f"answered {_excerpt(response, content)}"
     return CallFailure(
         response.status_code,
@@ -69,8 +73,17 @@ def failure_of_response(response: httpx2.Response, content: bytes | None) -> Cal
         code,
         hint=read_retry_hint(response.headers, time.time()),
         request_id=request_id(response),
+        way_out="A redirect is not followed: correct base_url" if moved_to else "",
         quota=(*quotas_of(response), *_quotas_in(body, message)),
     )
+
+
+def _redirect(response: httpx2.Response) -> str:
+    """Where the server has moved to, as far as it may be shown; "" where it does not say so."""
+    if not response.has_redirect_location:
+        return ""
+    location = response.headers.get("location", "").partition("#")[0]
+    return clean_text(shown_address(location)[:_SHOWN]) or "another address"
 
 
 def not_json(response: httpx2.Response, content: bytes) -> CallFailure:

@@ -31,7 +31,7 @@ def judge_failure(state: State, call: CallModel, input: ModelFailed) -> State:
         case GiveUp() | NextModel() if kind is FailureClass.CONTEXT_OVERFLOW:
             return too_long(state, call, with_others(state, why))
         case GiveUp() | NextModel():
-            way = way_on(input.failure)
+            way = way_on(input.failure, chained=bool(state.terms.chain))
             return fail(state, reason_of(kind), with_others(state, f"{why}. {way}" if way else why), input.failure)
 
 

@@ -61,8 +61,9 @@ def _get(name: str, *, as_json: bool) -> int:
 def _set(name: str, value: str, *, project: bool, as_json: bool) -> int:
     from geode.entrypoints.config_changes import change
 
-    layer, path, changed = change(key_named(name), value, project=project)
-    hiding = _hiding(configuration().explained(name), layer)
+    key = key_named(name)
+    layer, path, changed = change(key, value, project=project)
+    hiding = _hiding(configuration(mending=(key,)).explained(name), layer)
     if as_json:
         hidden_by = hiding and {"layer": hiding.layer, "place": hiding.place, "value": hiding.value}
         print(dump_json({"key": name, "value": value.strip(), "file": str(path), "changed": changed, "hidden_by": hidden_by}))
@@ -83,8 +84,9 @@ def _hiding(explained: Explained, layer: Layer) -> Candidate | None:
 def _unset(name: str, *, project: bool, as_json: bool) -> int:
     from geode.entrypoints.config_changes import change
 
-    _, path, changed = change(key_named(name), None, project=project)
-    found = configuration().found(name)
+    key = key_named(name)
+    _, path, changed = change(key, None, project=project)
+    found = configuration(mending=(key,)).found(name)
     if as_json:
         print(dump_json({"key": name, "file": str(path), "changed": changed, "value": found and found.value}))
         return 0

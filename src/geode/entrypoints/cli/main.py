@@ -26,7 +26,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         code = _perform(arguments)
         sys.stdout.flush()
     except Misuse as error:
-        print(f"geode {arguments.command}: {on_the_command_line(error)}", file=sys.stderr)
+        print(f"geode {arguments.command}: {on_the_command_line(error, arguments)}", file=sys.stderr)
         return WRONG_USE
     except AdapterError as error:
         print(f"geode {arguments.command}: {error}", file=sys.stderr)

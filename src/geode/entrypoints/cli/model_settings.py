@@ -12,6 +12,7 @@ from geode.domain.models import row_of, rows_for
 from geode.domain.picking import CHOSEN_NAMES, Chosen, ChosenName, ModelChoice
 from geode.domain.routing import Route
 from geode.domain.targets import Target
+from geode.entrypoints.cli.wrong_use import in_words_of_a_terminal
 from geode.entrypoints.config import Configuration, configuration
 from geode.entrypoints.config_changes import change_all
 from geode.entrypoints.routes.connections import find_connection
@@ -65,7 +66,7 @@ def _why_unusable(route: Route, registry: Registry, config: Configuration) -> st
 
 
 def _said(error: Misuse) -> str:
-    return str(error).removesuffix(f" [{error.id}]")
+    return in_words_of_a_terminal(str(error).removesuffix(f" [{error.id}]"))
 
 
 # ---- what is stored ----------------------------------------------------------------------------

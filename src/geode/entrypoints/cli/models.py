@@ -8,6 +8,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from geode.adapters.environment import Environment
 from geode.domain.errors import Misuse
 from geode.domain.json_value import dump_json
 from geode.domain.key_sources import (
@@ -30,7 +31,7 @@ from geode.entrypoints.cli.exit_codes import NOT_ALL
 from geode.entrypoints.cli.words import harmless
 from geode.entrypoints.cli.wrong_use import on_the_command_line
 from geode.entrypoints.config import Configuration, configuration
-from geode.entrypoints.routes.connections import find_connection
+from geode.entrypoints.routes.connections import find_connection, moved
 from geode.entrypoints.routes.registry import bootstrap_builtins
 from geode.entrypoints.routes.snapshot import Registry
 
@@ -58,7 +59,7 @@ def known_models(registry: Registry, sources: Mapping[str, str]) -> Iterator[Kno
 
 
 def models_command(arguments: Namespace) -> int:
-    """Everything that is known, or what is known of one model. Exit code 1 for one of which nothing is known."""
+    """Everything that is known, or what is known of one model. Exit code 1 for one that cannot be asked."""
     registry, config = bootstrap_builtins(), configuration()
     if arguments.id is not None:
         return _one(arguments.id, registry, config, as_json=arguments.json)
@@ -133,15 +134,16 @@ def _one(id: str, registry: Registry, config: Configuration, *, as_json: bool) -
     row = row_of(route.model, rows_for(route.target, registry.table.models))
     price = price_of(route.model.rpartition("/")[2], registry.table.prices)
     reached, problem = _reached(route, registry, config)
-    known = bool(row.prefix) or price is not None
+    known = row.known or price is not None
+    code = NOT_ALL if problem else 0
     if as_json:
         facts = _facts(row, price) if known else None
         print(dump_json({"id": id, "model": route.model, **reached, "problem": problem, "known": facts}))
-        return 0 if known else NOT_ALL
+        return code
     told = [(name.replace("_", " "), "-" if value is None else harmless(str(value))) for name, value in reached.items()]
     told += [
         ("asked for as", harmless(route.model)),
-        ("row", f"{row.prefix}…" if row.prefix else "none: nothing is assumed of it"),
+        ("row", f"{_name_of(row, route.target, registry)}…" if row.known else "none: nothing is assumed of it"),
     ]
     told += [("window", _count(row.window)), ("output", _count(row.output)), ("effort", _efforts(row))]
     told += [("USD in/out per Mtok", UNKNOWN if price is None else f"{price.input}/{price.output}")]
@@ -149,7 +151,16 @@ def _one(id: str, registry: Registry, config: Configuration, *, as_json: bool) -
         print(line.rstrip())
     if problem:
         print(f"geode models: {problem}", file=sys.stderr)
-    return 0 if known else NOT_ALL
+    return code
+
+
+def _name_of(row: ModelRow, target: Target, registry: Registry) -> str:
+    """The row's name as it is written: one of a target alone begins with the target's name, or its provider's."""
+    if not row.here:
+        return row.prefix
+    written = {one.prefix for one in registry.table.models}
+    names = [f"{namespace}/{row.prefix}" for namespace in (target.name, target.identity.id)]
+    return next((name for name in names if name in written), row.prefix)
 
 
 def _reached(route: Route, registry: Registry, config: Configuration) -> tuple[dict[str, Any], str | None]:
@@ -160,7 +171,7 @@ def _reached(route: Route, registry: Registry, config: Configuration) -> tuple[d
         "provider": target.identity.id,
         "source": target.credential.source,
         "wire": None if target.transport is None else target.transport.wire,
-        "address": None if target.transport is None else shown_address(target.transport.base_url),
+        "address": _address(target, config.environment)[0],
         "key": None,
     }
     try:
@@ -173,18 +184,30 @@ def _reached(route: Route, registry: Registry, config: Configuration) -> tuple[d
     return reached, None
 
 
+def _address(target: Target, environment: Environment) -> tuple[str | None, str]:
+    """The address that is asked, as things are configured; without one, what is wrong with it, if anything is."""
+    if target.transport is None:
+        return None, ""
+    try:
+        return shown_address(moved(target.transport, environment).base_url), ""
+    except Misuse as error:
+        return None, str(error)
+
+
 # ---- adapters ------------------------------------------------------------------------------------
 
 
 def adapters_command(arguments: Namespace) -> int:
     """Every adapter of this generation, and the entry points that were found."""
-    registry = bootstrap_builtins()
+    registry, environment = bootstrap_builtins(), configuration().environment
     if arguments.json:
-        print(dump_json(_adapters_json(registry)))
+        print(dump_json(_adapters_json(registry, environment)))
         return 0
     print(f"generation {registry.generation}\n")
     head = ("ADAPTER", "PROVIDER", "SOURCE", "WIRE", "ADDRESS", "KEY", "ORIGIN")
-    for line in columns([head, *(_adapter_line(entry.target, entry.origin) for entry in registry.entries.values())]):
+    for line in columns(
+        [head, *(_adapter_line(entry.target, entry.origin, environment) for entry in registry.entries.values())]
+    ):
         print(line.rstrip())
     for entry in registry.entries.values():
         if entry.reason:
@@ -193,13 +216,17 @@ def adapters_command(arguments: Namespace) -> int:
     for entry in registry.entries.values():
         if entry.target.credential.limits:
             print(f"\n{entry.target.name}: {entry.target.credential.limits}")
+    for entry in registry.entries.values():
+        _, problem = _address(entry.target, environment)
+        if problem:
+            print(f"geode adapters: {entry.target.name} cannot be asked: {harmless(problem)}", file=sys.stderr)
     for one in registry.listed:
         if one.state != "allowed":
-            print(f"\n{harmless(one.name)} of the package {harmless(one.package)} is {one.state}: {harmless(one.why)}")
+            print(f"\n{harmless(one.told)}")
     return 0
 
 
-def _adapter_line(target: Target, origin: str) -> tuple[str, ...]:
+def _adapter_line(target: Target, origin: str, environment: Environment) -> tuple[str, ...]:
     transport = target.transport
     wire: str = "its own" if transport is None else transport.wire
     if transport is not None and transport.dialect != "generic":
@@ -209,7 +236,7 @@ def _adapter_line(target: Target, origin: str) -> tuple[str, ...]:
         target.identity.id,
         target.credential.source,
         wire,
-        "its own" if transport is None else harmless(shown_address(transport.base_url)),
+        "its own" if transport is None else harmless(_address(target, environment)[0] or "-"),
         _key_place(target),
         harmless(origin),
     )
@@ -234,20 +261,21 @@ def _key_place(target: Target) -> str:
             return "none"
 
 
-def _adapters_json(registry: Registry) -> dict[str, Any]:
+def _adapters_json(registry: Registry, environment: Environment) -> dict[str, Any]:
     names = ("adapter", "provider", "source", "wire", "address", "key", "origin")
     return {
         "generation": registry.generation,
         "adapters": [
             {
-                **dict(zip(names, _adapter_line(entry.target, entry.origin), strict=True)),
+                **dict(zip(names, _adapter_line(entry.target, entry.origin, environment), strict=True)),
                 "reason": entry.reason or None,
                 "replaced": entry.replaced or None,
                 "limits": entry.target.credential.limits or None,
+                "problem": _address(entry.target, environment)[1] or None,
             }
             for entry in registry.entries.values()
         ],
         "entry_points": [
-            {"name": one.name, "package": one.package, "state": one.state, "why": one.why} for one in registry.listed
+            {"name": one.name, "package": one.package or None, "state": one.state, "why": one.why} for one in registry.listed
         ],
     }

@@ -68,7 +68,7 @@ def find_connection(route: Route, registry: Registry, environment: Environment) 
     missing = next((package for package in (sdk, *_BESIDE) if find_spec(package) is None), None)
     if missing is not None:
         raise Misuse("missing-extra", f'{target.name} needs the package {missing}: pip install "geode[{sdk}]"')
-    transport = _moved(target.transport, environment)
+    transport = moved(target.transport, environment)
     _refuse_stray_key(target, environment)
     source = transport.origin or f'Provider("{target.name}")'
     credential = _credential(target.name, target.credential, transport.base_url, environment)
@@ -87,14 +87,14 @@ def able_of(connection: Connection) -> Capabilities | None:
     return replace(capabilities_of(transport.wire, transport.dialect), models=connection.rows)
 
 
-def _moved(transport: Transport, environment: Environment) -> Transport:
-    """At the address that its variable names, if that names one."""
-    moved = environment.find(transport.moved_by) if transport.moved_by else None
-    if moved is None:
+def moved(transport: Transport, environment: Environment) -> Transport:
+    """At the address that its variable names, if that names one. Misuse where what it says is no address."""
+    said = environment.find(transport.moved_by) if transport.moved_by else None
+    if said is None:
         return transport
-    if problem := address_problem(moved.value, transport.moved_by):
+    if problem := address_problem(said.value, transport.moved_by):
         raise Misuse("provider", problem)
-    return replace(transport, base_url=moved.value, origin=transport.moved_by)
+    return replace(transport, base_url=said.value, origin=transport.moved_by)
 
 
 def _refuse_stray_key(target: Target, environment: Environment) -> None:
@@ -103,15 +103,15 @@ def _refuse_stray_key(target: Target, environment: Environment) -> None:
     Whoever writes a project's `.env` may move an address for the keys that stand there too, and for no others.
     """
     moved_by = "" if target.transport is None else target.transport.moved_by
-    moved = environment.find(moved_by) if moved_by else None
-    if moved is None or not _of_project(moved):
+    said = environment.find(moved_by) if moved_by else None
+    if said is None or not _of_project(said):
         return
     source = _key_source(target.credential.key).value_or(None)
     found = environment.find(source.variable) if isinstance(source, FromVariable) else None
     if not isinstance(source, NoKey) and not (isinstance(source, FromVariable) and (found is None or _of_project(found))):
         raise Misuse(
             "address-place",
-            f"{target.name}: {moved.place} moves its address, and its key is not from there. Put {moved_by} where the key "
+            f"{target.name}: {said.place} moves its address, and its key is not from there. Put {moved_by} where the key "
             "is, or both into that file",
         )
 

@@ -52,6 +52,15 @@ def listed(point: EntryPoint, policy: AdapterPolicy) -> Listed:
     return Listed(point.name, package, "allowed", one.reason)
 
 
+def missing(points: Sequence[EntryPoint], policy: AdapterPolicy) -> Iterator[Listed]:
+    """Those that are let in and that no installed package has."""
+    there = {point.name for point in points}
+    for name, one in policy.allowed.items():
+        if one.enabled and name not in there:
+            wanted = f"no installed package has it; {policy.place} says: {one.reason}"
+            yield Listed(name, one.package, "not installed", wanted, one.identity)
+
+
 def allowed(points: Sequence[EntryPoint], policy: AdapterPolicy) -> Iterator[tuple[str, Entry]]:
     """Those that are let in, by name. AdapterAlreadyRegisteredError where it is not clear which is meant."""
     for name, one in policy.allowed.items():

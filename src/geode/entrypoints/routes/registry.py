@@ -14,14 +14,14 @@ from dataclasses import dataclass, replace
 from functools import cache
 from importlib.resources import files
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 from geode.adapters.toml_files import TomlFile, read_toml
 from geode.domain.errors import Misuse
 from geode.domain.provider import shown_path
 from geode.domain.targets import BUILT_IN, Target
 from geode.entrypoints.places import user_folder
-from geode.entrypoints.routes.plugins import BUILT_IN_ORIGIN, allowed, foreign, installed, listed
+from geode.entrypoints.routes.plugins import BUILT_IN_ORIGIN, allowed, foreign, installed, listed, missing
 from geode.entrypoints.routes.snapshot import ROUTING_FILE, Entry, Registry, says
 from geode.ports.adapters import AdapterAlreadyRegisteredError, AdapterFactory, AdapterNotFoundError
 
@@ -142,7 +142,7 @@ def _built(generation: int) -> Registry:
     _refuse(grammar_problems(file.values), file)
     policy = read_policy(user_folder() / ADAPTERS_FILE)
     points = installed()
-    found = tuple(listed(point, policy) for point in points)
+    found = (*(listed(point, policy) for point in points), *missing(points, policy))
     strangers = dict(allowed(points, policy))
     added = {**strangers, **_process.by_hand}
     table, problems = table_of(merged(shipped_values(), file.values), {name: entry.target for name, entry in added.items()})
@@ -153,16 +153,25 @@ def _built(generation: int) -> Registry:
     return Registry(generation, MappingProxyType({**own, **added}), table, found, file)
 
 
+# So many problems are told one by one; more of them are counted.
+_SHOWN: Final = 5
+
+
 def _refuse(problems: list[Problem], file: TomlFile) -> None:
-    """Misuse for the first of the problems, with the place in the file."""
+    """Misuse for the problems in their order in the file, a line each with its place."""
     if not problems:
         return
-    # What the file itself says comes first, as it stands there: what ships only follows from it.
-    first, *others = sorted(problems, key=lambda one: _line_of(one, file))
-    keys = _said_of(first.path, file)
+    # What does not stand in the file only follows from what does, and is told where there is nothing else.
+    own = [one for one in problems if _line_of(one, file) < math.inf]
+    told = [_told(one, file) for one in sorted(own or problems, key=lambda one: _line_of(one, file))]
+    more = f"\n({len(told) - _SHOWN} more)" if len(told) > _SHOWN else ""
+    raise Misuse("routing-file", "\n".join(told[:_SHOWN]) + more)
+
+
+def _told(problem: Problem, file: TomlFile) -> str:
+    keys = _said_of(problem.path, file)
     place = file.where(keys) if keys else str(file.path)
-    more = f" ({len(others)} more)" if others else ""
-    raise Misuse("routing-file", f"{place}: {shown_path(first.path)}: {first.text}{more}")
+    return f"{place}: {shown_path(problem.path)}: {problem.text}"
 
 
 def _line_of(problem: Problem, file: TomlFile) -> float:

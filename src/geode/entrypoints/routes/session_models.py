@@ -224,7 +224,7 @@ _said = set[str]()
 def _say_once(connection: Connection) -> None:
     """That nothing is known of a model, once in a process."""
     route = connection.route
-    if row_of(route.model, connection.rows).prefix or route.id in _said:
+    if row_of(route.model, connection.rows).known or route.id in _said:
         return
     _said.add(route.id)
     log.info(

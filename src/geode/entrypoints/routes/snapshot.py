@@ -31,17 +31,28 @@ class Entry:
     replaced: str = ""
 
 
-State: TypeAlias = Literal["allowed", "not allowed", "disabled"]
+State: TypeAlias = Literal["allowed", "not allowed", "disabled", "not installed"]
 
 
 @dataclass(frozen=True, slots=True)
 class Listed:
-    """An entry point that some installed package has; it was not imported for that."""
+    """An entry point that some installed package has, not imported for that, or one that is let in and that none has.
+
+    `identity` is whose models it would serve; `package` is "" where none is known.
+    """
 
     name: str
     package: str
     state: State
     why: str
+    identity: str = ""
+
+    @property
+    def told(self) -> str:
+        """What keeps it from being used, or lets it be."""
+        if self.state == "not installed":
+            return f"{self.name} is let in, but not installed: {self.why}"
+        return f"{self.name} of the package {self.package} is {self.state}: {self.why}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,7 +87,7 @@ class Registry:
             return self.entries[name]
         waiting = next((one for one in self.listed if one.name == name), None)
         if waiting is not None:
-            raise AdapterNotFoundError(f"the adapter {name} of the package {waiting.package} is {waiting.state}: {waiting.why}")
+            raise AdapterNotFoundError(f"the adapter {waiting.told}")
         close = closest(name, self.entries)
         hint = f"; did you mean {close[0]}?" if close else ""
         raise AdapterNotFoundError(f'no adapter is called "{name}"{hint} Registered: {", ".join(self.entries)}')
@@ -97,10 +108,16 @@ class Registry:
         problem = found.swap().value_or(None)
         if problem is None:
             return found.unwrap()
-        waiting = next((one for one in self.listed if model.startswith(f"{one.name}/") and one.state != "allowed"), None)
+        waiting = self._waiting_for(model.partition("/")[0])
         if waiting is not None:
-            problem = f'"{model}": the adapter {waiting.name} of {waiting.package} is {waiting.state}: {waiting.why}'
+            problem = f'"{model}": the adapter {waiting.told}'
         raise Misuse("unknown-model", problem)
+
+    def _waiting_for(self, namespace: str) -> Listed | None:
+        """What would serve the namespace, by its own name or for an identity that nobody else serves."""
+        waiting = [one for one in self.listed if one.state != "allowed"]
+        served = {target.identity.id for target in self.table.targets.values()}
+        return next((one for one in waiting if namespace in (one.name, *({one.identity} - served))), None)
 
     def _refuse_empty(self) -> None:
         if not self.generation:

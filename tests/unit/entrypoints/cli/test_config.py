@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import tomllib
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from itertools import combinations
 from pathlib import Path
 from typing import Any
@@ -15,6 +15,7 @@ from geode import __version__
 from geode.domain.configuration import KEYS, LAYERS, Key
 from geode.entrypoints.cli.main import main
 from geode.entrypoints.places import HOME
+from geode.entrypoints.routes.registry import forget_adapters
 from tests.unit.entrypoints.places import LAYER_OF, PLACES, PlaceName, Places, new_places
 
 Geode = Callable[..., tuple[int, str, str]]
@@ -280,7 +281,7 @@ def test_a_pair_that_nothing_speaks_against_is_set(geode: Geode, places: Places,
 BROKEN = [
     ("model = gpt\n", "1:9: this is no TOML: "),
     ("modle = 'm'\n", '1:1: there is no setting "modle"; did you mean model?'),
-    ("\nmodel = 5\n", "2:1: model must be text in quotes, got a whole number"),
+    ("\neffort = 5\n", "2:1: effort must be text in quotes, got a whole number"),
 ]
 
 
@@ -306,6 +307,131 @@ def test_a_broken_file_is_told_with_its_place_and_stays_as_it_is(
     assert err.startswith(f"geode {command[0]}: {path}:{said}")
     assert path.read_text() == text
     assert len([*places.home.rglob("*"), *Path().rglob("*.toml")]) == 1
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        ("models", "nope"),
+        ("config", "set", "model", "nope"),
+        ("run", "Hi", "--model", "openai/gpt-5.2", "--fallback", "nope"),
+    ],
+)
+def test_the_way_out_for_an_unknown_model_is_one_that_the_command_has(
+    geode: Geode, places: Places, command: tuple[str, ...]
+) -> None:
+    places.monkeypatch.setenv("OPENAI_API_KEY", "k")
+    code, _, err = geode(*command)
+    way_out = f"For a server of your own: [providers.NAME] in {places.home / 'routing.toml'}, and NAME/MODEL as the id"
+    assert (code, err.splitlines()[1:], "--base-url" in err) == (2, [way_out], False)
+
+
+def cells(out: str) -> dict[str, str]:
+    """What `geode models ID` prints, by the names of its lines."""
+    return {name: rest.strip() for name, _, rest in (line.partition("  ") for line in out.splitlines())}
+
+
+@pytest.fixture
+def new_registry() -> Iterator[None]:
+    """What files say of routing is read once in a process."""
+    forget_adapters()
+    yield
+    forget_adapters()
+
+
+@pytest.mark.usefixtures("new_registry")
+def test_one_model_is_told_with_the_row_that_applies(geode: Geode, places: Places) -> None:
+    """Exit code 0 for what can be asked, whether or not a row is written for it."""
+    (places.home / "routing.toml").write_text(
+        '[providers.vllm]\nbase_url = "http://127.0.0.1:8000/v1"\n[models."vllm/"]\nwindow = 32768\n'
+        '[models."vllm/big"]\nwindow = 65536\n[providers.lab]\nbase_url = "http://127.0.0.1:9/v1"\n'
+    )
+    for id, row, window in (
+        ("vllm/qwen3-8b", "vllm/…", "32,768"),
+        ("vllm/big", "vllm/big…", "65,536"),
+        ("lab/x", "none: nothing is assumed of it", "?"),
+    ):
+        code, out, err = geode("models", id)
+        assert (code, err, cells(out)["row"], cells(out)["window"]) == (0, "", row, window)
+
+
+def test_a_model_that_cannot_be_asked_has_a_code_of_its_own(geode: Geode, places: Places) -> None:
+    places.monkeypatch.delenv("OPENAI_API_KEY", raising=False)
+    code, out, err = geode("models", "gpt-5.2")
+    assert (code, cells(out)["address"], "has no key" in err) == (1, "https://api.openai.com/v1", True)
+
+
+def test_no_address_is_told_that_is_not_asked(geode: Geode, places: Places) -> None:
+    places.monkeypatch.setenv("OPENAI_API_KEY", "k")
+    places.monkeypatch.setenv("OPENAI_BASE_URL", "ftp:nothing")
+    code, out, err = geode("models", "gpt-5.2")
+    assert (code, cells(out)["address"], "OPENAI_BASE_URL" in err) == (1, "-", True)
+    _, out, err = geode("adapters")
+    assert "https://api.openai.com/v1" not in out
+    assert err.startswith("geode adapters: openai-payg cannot be asked: base_url must be ")
+    told = json.loads(geode("adapters", "--json")[1])["adapters"]
+    assert [one["adapter"] for one in told if one["problem"]] == ["openai-payg"]
+    places.monkeypatch.setenv("OPENAI_BASE_URL", "http://127.0.0.1:1/v1")
+    assert "http://127.0.0.1:1/v1" in geode("adapters")[1]
+
+
+@pytest.mark.parametrize("place", ["process", ".env", "home .env", "project", "global"])
+@pytest.mark.parametrize(
+    "command",
+    [
+        ("about",),
+        ("models",),
+        ("config", "get", "sources.openai"),
+        ("config", "set", "model", "gpt-5.2"),
+        ("run", "Hi", "--model", "gpt-5.2"),
+    ],
+)
+def test_a_source_that_there_is_not_is_told_with_its_place(
+    geode: Geode, places: Places, place: PlaceName, command: tuple[str, ...]
+) -> None:
+    told = places.say(place, "foo", "sources.openai")
+    code, out, err = geode(*command)
+    assert (code, out) == (2, "")
+    said = "openai has no such credential source. It has: payg, oauth [config-value]"
+    assert err == f"geode {command[0]}: {told}: {said}\n"
+
+
+def test_a_source_that_there_is_not_is_mended(geode: Geode, places: Places) -> None:
+    places.say("global", "foo", "sources.openai")
+    assert geode("config", "set", "sources.openai", "oauth")[0] == 0
+    assert geode("config", "get", "sources.openai")[1] == "oauth\n"
+
+
+@pytest.mark.parametrize("name", ["model", "sources.openai"])
+@pytest.mark.parametrize("bad", ['""', "5"])
+@pytest.mark.parametrize(("option", "place"), [([], "global"), (["--project"], "project")])
+def test_a_bad_value_is_taken_out_or_written_over(
+    geode: Geode, places: Places, option: list[str], place: str, bad: str, name: str
+) -> None:
+    """What the error says to do is no error itself; what is wrong elsewhere still is."""
+    good = "gpt-5.2" if name == "model" else "oauth"
+    for change, left in ([["unset", name], ""], [["set", name, good], f'{name} = "{good}"\n']):
+        path = places.write(place, f"# mine\n{name} = {bad}\n")
+        assert geode("config", "get", name)[0] == 2
+        assert geode("config", *change, *option)[0] == 0
+        assert path.read_text() == f"# mine\n{left}"
+        path.write_text(f"effort = {bad}\n{name} = {bad}\n")
+        assert geode("config", *change, *option)[0] == 2
+        assert path.read_text() == f"effort = {bad}\n{name} = {bad}\n"
+
+
+def test_the_same_bad_value_in_both_files_is_taken_out_of_either(geode: Geode, places: Places) -> None:
+    paths = [places.write(place, 'model = ""\n') for place in ("project", "global")]
+    assert geode("config", "unset", "model")[0] == 0
+    assert geode("config", "unset", "model", "--project")[0] == 0
+    assert [path.read_text() for path in paths] == ["", ""]
+
+
+def test_a_table_in_the_place_of_a_value_is_not_thrown_away(geode: Geode, places: Places) -> None:
+    path = places.write("global", '[model.defaults]\nprimary = "gpt-5.2"\n')
+    code, _, err = geode("config", "set", "model", "gpt-5.2")
+    assert (code, "belong into routing.toml" in err) == (2, True)
+    assert path.read_text() == '[model.defaults]\nprimary = "gpt-5.2"\n'
 
 
 def test_without_a_home_folder_the_variable_is_named(geode: Geode, places: Places) -> None:

@@ -205,3 +205,9 @@ def test_a_small_terminal_scrolls_to_the_cursor(home: Path, project: Path, colum
         screen.sees(f">  {ids[-1][:9]}")
         screen.types("q")
         assert screen.ended(process) == 0
+
+
+def test_what_cannot_be_used_is_told_in_words_of_a_terminal(home: Path) -> None:
+    told = next(choice.unusable for choice in choices() if choice.adapter == "glm-payg")
+    assert "set ZAI_API_KEY. Looked in" in told
+    assert "session(" not in told

@@ -292,7 +292,10 @@ def test_another_model_is_told_on_stderr(capsys: pytest.CaptureFixture[str], sho
                 "For a server of your own: --base-url URL --wire messages|responses|chat\n"
             ),
         ),
-        (["Hi", "--model", "llama", "--base-url", "http://127.0.0.1:1"], "For a server of your own: --base-url URL --wire"),
+        (
+            ["Hi", "--model", "llama", "--base-url", "http://127.0.0.1:1"],
+            "\n--wire is missing: --base-url is a server of your own with --wire messages|responses|chat\n",
+        ),
         (
             ["Hi", "--model", "claude-sonnet-4-5"],
             "has no key: set ANTHROPIC_API_KEY. Looked in: process environment, ",

@@ -7,8 +7,9 @@ import tomllib
 from pathlib import Path
 
 from geode.adapters.toml_files import TomlFile
+from geode.domain.models import ModelRow, row_of
 from geode.domain.routing import RoutingTable
-from geode.domain.targets import BUILT_IN
+from geode.domain.targets import BUILT_IN, IDENTITIES
 from geode.entrypoints.routes.capabilities import shipped_table
 from geode.entrypoints.routes.file import merged, table_of
 from geode.entrypoints.routes.grammar import MODEL_ROW_KEYS, grammar_problems
@@ -60,3 +61,23 @@ def test_the_files_are_read_as_they_stand() -> None:
     assert tables[-1].fallbacks["openai"] == ("gpt-6-sol", "claude-opus-5-5")
     allowed = policy_of(TomlFile(Path("adapters.toml"), True, policy, tomllib.loads(policy))).allowed
     assert (allowed["acme-payg"].enabled, allowed["acme-payg"].identity) == (True, "acme")
+
+
+def test_the_examples_of_rows_hold_as_they_are_told() -> None:
+    def row(prefix: str, model: str) -> bool:
+        return row_of(model, [ModelRow(prefix)]).known
+
+    told = PAGE.partition("A variant goes on with")[2].partition("A row for")[0]
+    assert {"`lab/qwen3-instruct`", "`lab/qwen3:8b`", "`lab/qwen3-8b`", "`lab/qwen3.5`"} <= set(re.findall("`[^`]+`", told))
+    assert all(row("lab/qwen3", model) for model in ("lab/qwen3-instruct", "lab/qwen3:8b"))
+    assert not any(row("lab/qwen3", model) for model in ("lab/qwen3-8b", "lab/qwen3.5"))
+    assert all(row("lab/qwen3-", model) for model in ("lab/qwen3-instruct", "lab/qwen3-8b"))
+
+
+def test_the_names_of_chains_are_told() -> None:
+    told = PAGE.partition("It has the name of a default")[2].partition("\n\n")[0]
+    assert {*IDENTITIES, "primary"} <= set(re.findall(r"`(\w+)`", told))
+    declared = '[providers.lab]\nbase_url = "http://127.0.0.1:1/v1"\n'
+    for name in ("primary", "lab", "openrouter", "codex-oauth"):
+        chain = f'[model.defaults]\n{name} = "lab/x"\n[model.fallbacks]\n{name} = ["lab/x", "gpt-5.2"]\n'
+        assert read(declared + chain).fallbacks[name] == ("lab/x", "gpt-5.2")

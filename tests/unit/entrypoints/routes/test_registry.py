@@ -14,6 +14,7 @@ import geode
 from geode import errors, registry
 from geode.domain.errors import Misuse
 from geode.domain.targets import BUILT_IN
+from geode.entrypoints.cli.main import main
 from geode.entrypoints.routes.plugins import made_by
 from geode.entrypoints.routes.registry import forget_adapters
 from geode.ports.adapters import AdapterContext
@@ -81,6 +82,28 @@ def places(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Places]:
 
 
 ALLOWED = '[adapters.acme-payg]\nenabled = true\nreason = "looked at by Ada"\n'
+
+
+# ---- let in, and not there ----------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("model", ["acme-payg/x", "acme/x"])
+def test_what_is_let_in_and_not_installed_is_listed(places: Places, capsys: pytest.CaptureFixture[str], model: str) -> None:
+    places.allow(ALLOWED + 'identity = "acme"\nsource = "payg"\n')
+    told = "acme-payg is let in, but not installed: no installed package has it; "
+    assert main(["adapters"]) == 0
+    assert told in capsys.readouterr().out
+    assert main(["models", model]) == 2
+    assert f'"{model}": the adapter {told}' in capsys.readouterr().err
+    places.install()
+    forget_adapters()
+    assert main(["adapters"]) == 0
+    assert "not installed" not in capsys.readouterr().out
+
+
+def test_what_is_disabled_and_not_installed_is_not_listed(places: Places) -> None:
+    places.allow(ALLOWED.replace("true", "false"))
+    assert registry.bootstrap_builtins().listed == ()
 
 
 # ---- generations -------------------------------------------------------------------------------
@@ -316,7 +339,7 @@ def test_without_a_line_of_the_policy_it_is_listed_and_never_imported(places: Pl
         errors.AdapterNotFoundError, match=r"acme-payg of the package geode-acme 1\.2 is not allowed: .*adapters\.toml"
     ):
         found.adapter("acme-payg")
-    with pytest.raises(Misuse, match=r"the adapter acme-payg of geode-acme 1\.2 is not allowed"):
+    with pytest.raises(Misuse, match=r"the adapter acme-payg of the package geode-acme 1\.2 is not allowed"):
         geode.session(model="acme-payg/m")
     registry.reload_adapters()
     assert not places.imported

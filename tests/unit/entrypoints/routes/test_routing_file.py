@@ -100,10 +100,27 @@ def test_the_same_through_the_command_line(file: Path, capsys: pytest.CaptureFix
         assert f"{file}:2:1: sources.openai: there is no such source" in capsys.readouterr().err
 
 
-def test_several_problems_are_counted(file: Path) -> None:
-    file.write_text("[models.a]\nwindow = 0\noutput = 0\n")
-    with pytest.raises(Misuse, match=r"models\.a\.window: .* \(1 more\)"):
+@pytest.mark.parametrize("count", [1, 2, 5, 6, 8])
+def test_several_problems_are_told_in_their_order_and_those_beyond_five_counted(file: Path, count: int) -> None:
+    file.write_text("".join(f"[models.m{number}]\nwindow = 0\n" for number in range(count)))
+    with pytest.raises(Misuse) as caught:
         bootstrap_builtins()
+    told = str(caught.value).removesuffix(" [routing-file]").splitlines()
+    assert told[:5] == [
+        f"{file}:{2 * number + 2}:1: models.m{number}.window: must be 1 or more" for number in range(min(count, 5))
+    ]
+    assert told[5:] == ([f"({count - 5} more)"] if count > 5 else [])
+
+
+@pytest.mark.parametrize("identities", [["openai"], ["openai", "anthropic"]])
+def test_what_only_follows_from_a_problem_is_not_told_beside_it(file: Path, identities: list[str]) -> None:
+    """The prefixes that ship lead to an identity whose source is wrong."""
+    file.write_text("[sources]\n" + "".join(f'{identity} = "foo"\n' for identity in identities))
+    with pytest.raises(Misuse) as caught:
+        bootstrap_builtins()
+    told = str(caught.value).splitlines()
+    assert len(told) == len(identities)
+    assert all(f"sources.{identity}: there is no such source" in line for identity, line in zip(identities, told, strict=True))
 
 
 # ---- what is right -------------------------------------------------------------------------------
