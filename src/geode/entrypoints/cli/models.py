@@ -22,7 +22,7 @@ from geode.domain.key_sources import (
 )
 from geode.domain.models import ModelRow, row_of, rows_for
 from geode.domain.prices import Price, price_of
-from geode.domain.provider import shown_address
+from geode.domain.provider import shown_address, shown_path
 from geode.domain.routing import Route, resolve
 from geode.domain.targets import Target
 from geode.entrypoints.cli.config import columns
@@ -221,11 +221,11 @@ def _key_place(target: Target) -> str:
         return "its own"
     match parse_key_source(target.credential.key).value_or(NoKey()):
         case FromVariable(variable):
-            return f"env:{harmless(shown_address(variable))}"
+            return f"env:{harmless(shown_path((variable,)))}"
         case FromFile(path):
-            return f"file:{harmless(shown_address(path))}"
+            return f"file:{harmless(shown_path((path,)))}"
         case FromOAuth(path):
-            return f"oauth:{harmless(shown_address(path))}"
+            return f"oauth:{harmless(shown_path((path,)))}"
         case FromCommand():
             return "command:…"
         case GivenKey() | OwnCredential():

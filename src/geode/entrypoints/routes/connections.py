@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Final
 
 from returns.result import Result
 
-from geode.adapters.environment import Environment
+from geode.adapters.environment import PROCESS, Environment
 from geode.adapters.http_json.endpoint import Endpoint
 from geode.domain.configuration import Found
 from geode.domain.errors import Misuse
@@ -92,7 +92,8 @@ def _moved(transport: Transport, environment: Environment) -> Transport:
     moved = environment.find(transport.moved_by) if transport.moved_by else None
     if moved is None:
         return transport
-    if problem := address_problem(moved.value, transport.moved_by):
+    origin = transport.moved_by if moved.place == PROCESS else f"{transport.moved_by} in {moved.place}"
+    if problem := address_problem(moved.value, origin):
         raise Misuse("provider", problem)
     return replace(transport, base_url=moved.value, origin=transport.moved_by)
 
