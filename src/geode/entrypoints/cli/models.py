@@ -18,7 +18,6 @@ from geode.domain.key_sources import (
     GivenKey,
     NoKey,
     OwnCredential,
-    parse_key_source,
 )
 from geode.domain.models import ModelRow, row_of, rows_for
 from geode.domain.prices import Price, price_of
@@ -30,7 +29,7 @@ from geode.entrypoints.cli.exit_codes import NOT_ALL
 from geode.entrypoints.cli.words import harmless
 from geode.entrypoints.cli.wrong_use import on_the_command_line
 from geode.entrypoints.config import Configuration, configuration
-from geode.entrypoints.routes.connections import find_connection
+from geode.entrypoints.routes.connections import find_connection, key_source
 from geode.entrypoints.routes.registry import bootstrap_builtins
 from geode.entrypoints.routes.snapshot import Registry
 
@@ -168,9 +167,18 @@ def _reached(route: Route, registry: Registry, config: Configuration) -> tuple[d
     except Misuse as error:
         return reached, on_the_command_line(error).partition("\n")[0]
     if endpoint is not None:
-        key = "none wanted" if endpoint.credential is None else endpoint.credential.source
-        reached |= {"address": endpoint.address, "key": key}
+        key = _no_key(target) if endpoint.credential is None else endpoint.credential.source
+        reached |= {"address": shown_address(endpoint.base_url), "key": key}
     return reached, None
+
+
+def _no_key(target: Target) -> str:
+    """Why none is sent. Of the keys that are declared only a variable's may be missing, and only on loopback."""
+    match key_source(target.credential.key).value_or(NoKey()):
+        case FromVariable(variable):
+            return f"{variable} (not set; none is needed on loopback)"
+        case _:
+            return "none wanted"
 
 
 # ---- adapters ------------------------------------------------------------------------------------
@@ -219,7 +227,7 @@ def _key_place(target: Target) -> str:
     """Where its key is found. A command is not shown: a secret may be among its arguments."""
     if target.transport is None:
         return "its own"
-    match parse_key_source(target.credential.key).value_or(NoKey()):
+    match key_source(target.credential.key).value_or(NoKey()):
         case FromVariable(variable):
             return f"env:{harmless(shown_path((variable,)))}"
         case FromFile(path):

@@ -107,7 +107,7 @@ def _refuse_stray_key(target: Target, environment: Environment) -> None:
     moved = environment.find(moved_by) if moved_by else None
     if moved is None or not _of_project(moved):
         return
-    source = _key_source(target.credential.key).value_or(None)
+    source = key_source(target.credential.key).value_or(None)
     found = environment.find(source.variable) if isinstance(source, FromVariable) else None
     if not isinstance(source, NoKey) and not (isinstance(source, FromVariable) and (found is None or _of_project(found))):
         raise Misuse(
@@ -122,7 +122,7 @@ def _of_project(found: Found) -> bool:
 
 
 def _credential(name: str, route: CredentialRoute, base_url: str, environment: Environment) -> Credential | None:
-    source = _key_source(route.key)
+    source = key_source(route.key)
     if problem := source.swap().value_or(""):
         raise Misuse("provider", f'Provider("{name}"): {problem}')
 
@@ -134,7 +134,8 @@ def _credential(name: str, route: CredentialRoute, base_url: str, environment: E
     return credential_of(source.unwrap(), name, look_up, optional=is_loopback(base_url), looked_in=looked_in)
 
 
-def _key_source(key: str | GivesSecrets | None) -> Result[KeySource, str]:
+def key_source(key: str | GivesSecrets | None) -> Result[KeySource, str]:
+    """Where the key is found, in the user's folder as it is now where the declaration names `~/.geode`."""
     if isinstance(key, str) and key.startswith(f"oauth:{_USER_FOLDER}"):
         key = f"oauth:{user_folder() / key.removeprefix(f'oauth:{_USER_FOLDER}')}"
     return parse_key_source(key)
