@@ -93,7 +93,7 @@ PORT_FORM: Final = "the port of base_url must be from 1 to 65535"
 _MAX_PORT: Final = 65535
 _SCHEME: Final = re.compile(r"(?:https?|wss?|ftp|file|unix)://", re.IGNORECASE)
 # Up to the last sign that may end credentials, written as itself or escaped: in a password there may be any other.
-_CREDENTIALS: Final = re.compile(r".*(?:@|%40)", re.DOTALL)
+_CREDENTIALS: Final = re.compile(r"\A.*(?:@|%40)", re.DOTALL)
 _LIKE_A_KEY: Final = re.compile(r"(?<![\w.-])(?=[\w-]*\d)[\w-]{20,}(?![\w.-])|\bsk-[\w-]+")
 
 
@@ -131,7 +131,7 @@ def shown_address(base_url: str) -> str:
     bare, sign, more = _cut(base_url[len(scheme) :])
     if _CREDENTIALS.match(more):  # what is before the sign may be half a password, what is after the @ half a value
         return f"{scheme}***"
-    return _LIKE_A_KEY.sub("***", scheme + _CREDENTIALS.sub("***@", bare, count=1)) + sign + ("***" if more else "")
+    return _LIKE_A_KEY.sub("***", scheme + _CREDENTIALS.sub("***@", bare)) + sign + ("***" if more else "")
 
 
 def _cut(text: str) -> tuple[str, str, str]:
