@@ -97,12 +97,12 @@ class CommandCredential:
         ran = await self._ran()
         secret = ran.output.secret()
         self._said.add(secret)
+        if ran.output.too_long:
+            raise CredentialError(f"{self._source} printed more than {_MAX_BYTES} bytes, which is no key")
         if ran.late:
             raise CredentialError(f"{self._source} did not end within {self._deadline:g} s{self._complaint(ran)}")
         if ran.code != 0:
             raise CredentialError(f"{self._source} ended with code {ran.code}{self._complaint(ran)}")
-        if ran.output.too_long:
-            raise CredentialError(f"{self._source} printed more than {_MAX_BYTES} bytes, which is no key")
         if problem := key_problem(secret.get_secret_value()):
             raise CredentialError(f"what {self._source} printed {problem}")
         self._kept = secret, self._now()
@@ -123,16 +123,20 @@ class CommandCredential:
             )
         except OSError as error:
             raise CredentialError(f"{self._source} cannot be run ({error.strerror or type(error).__name__})") from None
-        reading = asyncio.gather(ran.output.all_of(process.stdout), ran.errors.all_of(process.stderr))
+        reading = asyncio.create_task(ran.output.all_of(process.stdout)), asyncio.create_task(ran.errors.all_of(process.stderr))
         try:
             async with asyncio.timeout(self._deadline):
-                await _read(reading, process)
-                ran.code = await process.wait() if process.returncode is None else process.returncode
+                await _read(reading, process, ran.output)
+                ended = process.returncode is not None or ran.output.too_long
+                ran.code = process.returncode if ended else await process.wait()
         except TimeoutError:
             ran.late = True
         finally:
-            reading.cancel()
+            for one in reading:
+                one.cancel()
             await asyncio.shield(_ended(process, kill=ran.code is None))
+            # Looked at, whatever became of them: else the event loop reports what nobody asked after.
+            await asyncio.gather(*reading, return_exceptions=True)
         return ran
 
     def _complaint(self, ran: _Ran) -> str:
@@ -142,14 +146,14 @@ class CommandCredential:
 
 
 class _Printed:
-    """What came out of a program: the beginning of it, or the end; nobody sees it by accident."""
+    """What came out of a program: the beginning of it, and no more is read, or the end; nobody sees it by accident."""
 
     def __init__(self, *, end: bool) -> None:
         self._end, self._data, self.too_long = end, b"", False
 
     async def all_of(self, stream: asyncio.StreamReader | None) -> None:
         if stream is not None:
-            while not stream.at_eof():
+            while not stream.at_eof() and (self._end or not self.too_long):
                 self._take(await stream.read(_MAX_BYTES))
 
     def _take(self, chunk: bytes) -> None:
@@ -177,11 +181,13 @@ def _environment() -> dict[str, str]:
     return {name: value for name, value in os.environ.items() if name in _KEPT or name.startswith("LC_")}
 
 
-async def _read(reading: asyncio.Future[tuple[None, None]], process: asyncio.subprocess.Process) -> None:
-    """Read to the end; or, where something that the program left behind holds its pipes open, what it printed itself."""
-    while not reading.done() and process.returncode is None:
-        await asyncio.wait({reading}, timeout=_LOOK_SECONDS)
-    await asyncio.wait({reading}, timeout=_REST_SECONDS)
+async def _read(reading: tuple[asyncio.Task[None], ...], process: asyncio.subprocess.Process, output: _Printed) -> None:
+    """Read to the end, or until it is too much; or, where something that the program left behind holds its pipes
+    open, what it printed itself."""
+    while process.returncode is None and not output.too_long and not all(one.done() for one in reading):
+        await asyncio.wait(reading, timeout=_LOOK_SECONDS)
+    if not output.too_long:
+        await asyncio.wait(reading, timeout=_REST_SECONDS)
 
 
 async def _ended(process: asyncio.subprocess.Process, *, kill: bool) -> None:

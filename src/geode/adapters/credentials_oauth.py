@@ -100,7 +100,8 @@ class OAuthCredential:
         try:
             data = read_secret(self._path, _MAX_BYTES, tighten=True)
         except UnfitFile as unfit:
-            raise CredentialError(f"{self.source} {unfit}. Otherwise {self._way_out}") from None
+            way_out = f"sign in and write {self._given}"
+            raise CredentialError(f"{self.source} {unfit}{'. Otherwise ' if unfit.way_out else ': '}{way_out}") from None
         tokens = _tokens(data)
         if isinstance(tokens, str):
             raise CredentialError(f"{self.source} {tokens}: {self._way_out}")

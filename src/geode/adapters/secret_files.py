@@ -18,7 +18,14 @@ _AT_ONCE: Final = getattr(os, "O_NONBLOCK", 0)
 
 
 class UnfitFile(Exception):
-    """A file that no secret can be read from: says why, and what to do, as the rest of a sentence about it."""
+    """A file that no secret can be read from: says why, and what to do with it, as the rest of a sentence about it.
+
+    `way_out` is what to do with it; "" where nothing can be done with the file itself.
+    """
+
+    def __init__(self, why: str, way_out: str = "") -> None:
+        super().__init__(f"{why}: {way_out}" if way_out else why)
+        self.way_out = way_out
 
 
 def read_secret(path: Path, max_bytes: int, *, tighten: bool = False) -> SecretBytes:
@@ -29,7 +36,7 @@ def read_secret(path: Path, max_bytes: int, *, tighten: bool = False) -> SecretB
     try:
         descriptor = open_private(path, os.O_RDONLY | _AT_ONCE)
     except OSError as error:
-        raise UnfitFile(_unfit(error)) from None
+        raise _unfit(error) from None
     try:
         found = os.fstat(descriptor)
         if stat.S_ISDIR(found.st_mode):
@@ -42,7 +49,7 @@ def read_secret(path: Path, max_bytes: int, *, tighten: bool = False) -> SecretB
         with os.fdopen(descriptor, "rb", closefd=False) as file:
             return SecretBytes(file.read(max_bytes))
     except OSError as error:
-        raise UnfitFile(_unfit(error)) from None
+        raise _unfit(error) from None
     finally:
         os.close(descriptor)
 
@@ -51,20 +58,20 @@ def _keep_others_out(descriptor: int, found: os.stat_result, *, tighten: bool) -
     if sys.platform == "win32" or not found.st_mode & 0o077:
         return
     if not tighten or found.st_uid != os.geteuid():
-        raise UnfitFile("can be read or written by others: chmod 600 it")
+        raise UnfitFile("can be read or written by others", "chmod 600 it")
     os.fchmod(descriptor, 0o600)
 
 
-def _unfit(error: OSError) -> str:
+def _unfit(error: OSError) -> UnfitFile:
     match error.errno:
         case errno.ENOENT | errno.ENOTDIR:
-            return "is missing"
+            return UnfitFile("is missing")
         case errno.ELOOP | errno.EMLINK:
-            return "is a link: name the file itself"
+            return UnfitFile("is a link", "name the file itself")
         case errno.EACCES | errno.EPERM:
-            return "cannot be read: it is somebody else's"
+            return UnfitFile("cannot be read: it is somebody else's")
         case _:
-            return f"cannot be read ({error.strerror or type(error).__name__})"
+            return UnfitFile(f"cannot be read ({error.strerror or type(error).__name__})")
 
 
 def version_of(path: Path) -> tuple[int, ...] | None:

@@ -12,6 +12,7 @@ from typing import Any, Final, Literal, NoReturn, TypeAlias, get_args
 from geode.domain.errors import Misuse
 from geode.domain.json_value import clean_text
 from geode.domain.pictures import ImageType, image_type
+from geode.domain.provider import shown_address
 
 DocumentType: TypeAlias = Literal["application/pdf", "text/plain"]
 
@@ -175,7 +176,7 @@ def _refuse_bytes(what: str, media_type: str, data: bytes, found: str | None) ->
 
 def _check_url(what: str, url: object, otherwise: str) -> None:
     if not isinstance(url, str) or not url.startswith(("https://", "http://")):
-        shown = repr(url)[:80]
+        shown = repr(shown_address(url) if isinstance(url, str) else url)[:80]
         raise Misuse("media-url", f"{what} takes an http or https address, got {shown}; for bytes there is {otherwise}")
 
 

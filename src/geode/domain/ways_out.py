@@ -13,8 +13,9 @@ _UNKNOWN_MODEL_CODES: Final = frozenset({"model_not_found", "1211", "1222"})
 # Wire facts E2 and F: GLM says so of an account in arrears, and of a key that came to the address of another plan.
 _ARREARS_OR_ADDRESS: Final = "1113"
 _REFUSALS: Final = frozenset({FailureClass.REQUEST_FATAL, FailureClass.OTHER_CLIENT})
-_OTHER_MODEL: Final = "Another model may do"
-_NAME_SOME: Final = "choose one, or name some to fall back on in [model.fallbacks] of routing.toml"
+# Spec section 7: what passes by itself and did not names /model and [model.fallbacks].
+_OTHER_MODEL: Final = "Another model may do: choose one (/model, geode model)"
+_NAME_SOME: Final = "or name some to fall back on in [model.fallbacks] of routing.toml"
 
 
 def way_on(failure: CallFailure, *, chained: bool = False) -> str:
@@ -35,7 +36,7 @@ def way_on(failure: CallFailure, *, chained: bool = False) -> str:
             return "See: geode models"
         case kind if kind in RETRYABLE:
             reset = _reset(failure) if kind is FailureClass.RATE_LIMIT else ""
-            other = _OTHER_MODEL if chained else f"{_OTHER_MODEL}: {_NAME_SOME}"
+            other = _OTHER_MODEL if chained else f"{_OTHER_MODEL}, {_NAME_SOME}"
             return f"{other}. The limit is reset at {reset}" if reset else other
         case _:
             return ""

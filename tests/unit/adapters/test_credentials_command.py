@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import gc
 import os
 import shlex
 import signal
@@ -139,6 +140,14 @@ async def test_a_program_that_does_not_end_is_killed_with_all_that_it_started(tm
     await _gone(tmp_path / "pids")
 
 
+async def test_a_program_that_prints_without_end_is_ended_at_once(tmp_path: Path) -> None:
+    program = "import os, sys; open(sys.argv[1], 'w').write(str(os.getpid()))\nwhile True: print('sk-SECRET')"
+    credential = running(program, tmp_path / "pids", deadline_seconds=600.0)
+    async with asyncio.timeout(60):
+        assert await refused(credential) == "command X printed more than 65536 bytes, which is no key"
+    await _gone(tmp_path / "pids")
+
+
 LEAVING = """
 import subprocess, sys
 left = subprocess.Popen([sys.executable, "-I", "-S", "-c", "import time; time.sleep(600)"], start_new_session=True)
@@ -153,6 +162,30 @@ async def test_a_program_that_leaves_something_behind_has_ended_all_the_same(tmp
         assert await text(running(LEAVING, tmp_path / "left", deadline_seconds=30.0)) == "sk-1"
     finally:
         os.kill(int((tmp_path / "left").read_text()), signal.SIGKILL)
+
+
+ENDLESS = "while True: print('x' * 100)"
+SILENT = "import time; time.sleep(600)"
+
+
+@pytest.mark.parametrize("program", [LEAVING, ENDLESS, SILENT, "print('sk-1')"])
+async def test_nothing_of_it_is_left_for_the_event_loop_to_report(program: str, tmp_path: Path) -> None:
+    reported: list[object] = []
+    asyncio.get_running_loop().set_exception_handler(lambda _, context: reported.append(context))
+    credential = running(program, tmp_path / "left", deadline_seconds=30.0 if program != SILENT else 0.5)
+    try:
+        await asyncio.gather(credential.secret(), return_exceptions=True)
+        task = asyncio.create_task(running(SILENT).secret())
+        await asyncio.sleep(0.2)
+        task.cancel()
+        await asyncio.gather(task, return_exceptions=True)
+        del task
+        await asyncio.sleep(0.1)
+        gc.collect()
+        assert reported == []
+    finally:
+        if program == LEAVING:
+            os.kill(int((tmp_path / "left").read_text()), signal.SIGKILL)
 
 
 async def test_who_is_cancelled_last_ends_it(tmp_path: Path) -> None:

@@ -40,6 +40,10 @@ FOR_BYTES = "for bytes there is Document(media_type, data)"
             "ImageUrl takes an http or https address, got 'ftp://a'; for bytes there is Image(media_type, data) [media-url]",
         ),
         (
+            lambda: DocumentUrl("user:pw@host/a.pdf?key=pw"),
+            f"DocumentUrl takes an http or https address, got '***@host/a.pdf?***'; {FOR_BYTES} [media-url]",
+        ),
+        (
             lambda: UNTYPED.ImageUrl(b"https://a"),
             "ImageUrl takes an http or https address, got b'https://a'; for bytes there is Image(media_type, data) [media-url]",
         ),

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from geode.domain.errors import Misuse
-from geode.domain.provider import Provider
+from geode.domain.provider import Provider, shown_address
 
 UNTYPED: Any = Provider
 URL = "http://gpu-3:8000/v1"
@@ -50,8 +50,59 @@ def test_what_cannot_work_is_refused(changed: dict[str, Any], said: str) -> None
     assert "sk-very" not in str(caught.value)
 
 
+@pytest.mark.parametrize("port", ["0", "00", "65536", "99999"])
+def test_a_port_that_cannot_be_is_refused(port: str) -> None:
+    assert refusal(base_url=f"http://h:{port}/v1") == (
+        f"Provider(\"lab\"): the port of base_url must be from 1 to 65535, got 'http://h:{port}/v1' [provider]"
+    )
+
+
 @pytest.mark.parametrize(
-    "url", [URL, "https://api.example.com", "http://[::1]:8000/v1", "HTTP://user:word@host/v1/", "http://h_1"]
+    ("url", "shown"),
+    [
+        ("http://h:8000/v1", "http://h:8000/v1"),
+        ("nowhere:8000/v1", "nowhere:8000/v1"),
+        ("user:pw@host/v1", "***@host/v1"),
+        ("pw@host", "***@host"),
+        ("//user:pw@host/v1", "***@host/v1"),
+        ("http://user:pw@host/v1", "http://***@host/v1"),
+        ("HTTP://user:p@pw@host/v1", "HTTP://***@host/v1"),
+        ("http:/user:pw@host/v1", "***@host/v1"),
+        ("http:user:pw@host/v1", "***@host/v1"),
+        ("http//user:pw@host/v1", "***@host/v1"),
+        ("pw://user:pw@host/v1", "***@host/v1"),
+        (" http://user:pw@host/v1", "***@host/v1"),
+        ("http://user:pw/pw@host/v1", "http://***@host/v1"),
+        ("http://user:pw\npw@host/v1", "http://***@host/v1"),
+        ("http://user:pw%40host/v1", "http://***@host/v1"),
+        ("user:pw%40host/v1", "***@host/v1"),
+        ("user:pw?pw@host/v1", "***"),
+        ("http://user:pw#pw@host/v1", "http://***"),
+        ("http://host/v1?key=pw", "http://host/v1?***"),
+        ("http://host/v1?key=pw#pw", "http://host/v1?***"),
+        ("http://host/v1#pw", "http://host/v1#***"),
+        ("http://host/v1?", "http://host/v1?"),
+        ("http://host/v1?mail=me@pw", "http://***"),
+        ("user:pw@host/v1?key=pw", "***@host/v1?***"),
+        ("http://host/sk-pw/v1", "http://host/***/v1"),
+    ],
+)
+def test_an_address_is_shown_without_what_may_be_secret(url: str, shown: str) -> None:
+    assert shown_address(url) == shown
+    assert "pw" not in shown
+
+
+@pytest.mark.parametrize(
+    "url",
+    [
+        URL,
+        "https://api.example.com",
+        "http://[::1]:8000/v1",
+        "HTTP://user:word@host/v1/",
+        "http://h_1",
+        "http://h:1",
+        "http://h:65535/v1",
+    ],
 )
 @pytest.mark.parametrize("key", [None, "env:LAB_KEY", "sk-1_2.3=/+"])
 def test_what_works_is_taken(url: str, key: str | None) -> None:
@@ -87,6 +138,11 @@ def test_a_refusal_names_the_provider_the_setting_and_the_way_out() -> None:
         'Provider("lab"): key is empty. Write one of "env:VARIABLE", "file:PATH", "command:PROGRAM ARGS", "oauth:PATH", '
         "the key itself, or None [provider]"
     )
+
+
+def test_a_refusal_shows_what_is_wrong_with_an_address_and_no_secret() -> None:
+    assert refusal(base_url="user:pw@host/v1").endswith("without ? and #, got '***@host/v1' [provider]")
+    assert refusal(base_url="http://host/v1?key=pw").endswith("without ? and #, got 'http://host/v1?***' [provider]")
 
 
 def test_no_variable_has_an_equals_sign_in_its_name() -> None:

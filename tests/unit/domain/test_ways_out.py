@@ -11,7 +11,8 @@ from geode.domain.quota import Quota
 from geode.domain.ways_out import of_unknown_model, way_on
 from tests.unit.domain.builders import failure
 
-OTHER_MODEL = "Another model may do: choose one, or name some to fall back on in [model.fallbacks] of routing.toml"
+CHOOSE = "Another model may do: choose one (/model, geode model)"
+OTHER_MODEL = f"{CHOOSE}, or name some to fall back on in [model.fallbacks] of routing.toml"
 CREDIT = "Add credit or raise the limit in the account at the provider"
 RESET = Quota("plan", reset="2026-11-30 18:00:00")
 FULL = Quota("requests", 50, 40, "noon")
@@ -79,9 +80,9 @@ def test_a_plan_that_says_when_to_come_back_is_a_rate_limit() -> None:
 
 
 def test_a_chain_is_not_proposed_where_one_was_used_up() -> None:
-    assert way_on(failure(503), chained=True) == "Another model may do"
+    assert way_on(failure(503), chained=True) == CHOOSE
     told = way_on(with_quota(failure(429), RESET), chained=True)
-    assert told == "Another model may do. The limit is reset at 2026-11-30 18:00:00"
+    assert told == f"{CHOOSE}. The limit is reset at 2026-11-30 18:00:00"
     assert way_on(failure(402), chained=True) == CREDIT
 
 

@@ -19,11 +19,10 @@ from geode.domain.key_sources import (
     GivenKey,
     NoKey,
     OwnCredential,
-    parse_key_source,
 )
 from geode.domain.models import ModelRow, row_of, rows_for
 from geode.domain.prices import Price, price_of
-from geode.domain.provider import shown_address
+from geode.domain.provider import shown_address, shown_path
 from geode.domain.routing import Route, resolve
 from geode.domain.targets import Target
 from geode.entrypoints.cli.config import columns
@@ -31,7 +30,7 @@ from geode.entrypoints.cli.exit_codes import NOT_ALL
 from geode.entrypoints.cli.words import harmless
 from geode.entrypoints.cli.wrong_use import on_the_command_line
 from geode.entrypoints.config import Configuration, configuration
-from geode.entrypoints.routes.connections import find_connection, moved
+from geode.entrypoints.routes.connections import find_connection, key_source, moved
 from geode.entrypoints.routes.registry import bootstrap_builtins
 from geode.entrypoints.routes.snapshot import Registry
 
@@ -179,8 +178,8 @@ def _reached(route: Route, registry: Registry, config: Configuration) -> tuple[d
     except Misuse as error:
         return reached, on_the_command_line(error).partition("\n")[0]
     if endpoint is not None:
-        key = "none wanted" if endpoint.credential is None else endpoint.credential.source
-        reached |= {"address": endpoint.address, "key": key}
+        key = _no_key(target) if endpoint.credential is None else endpoint.credential.source
+        reached |= {"address": shown_address(endpoint.base_url), "key": key}
     return reached, None
 
 
@@ -192,6 +191,15 @@ def _address(target: Target, environment: Environment) -> tuple[str | None, str]
         return shown_address(moved(target.transport, environment).base_url), ""
     except Misuse as error:
         return None, str(error)
+
+
+def _no_key(target: Target) -> str:
+    """Why none is sent. Of the keys that are declared only a variable's may be missing, and only on loopback."""
+    match key_source(target.credential.key).value_or(NoKey()):
+        case FromVariable(variable):
+            return f"{variable} (not set; none is needed on loopback)"
+        case _:
+            return "none wanted"
 
 
 # ---- adapters ------------------------------------------------------------------------------------
@@ -246,13 +254,13 @@ def _key_place(target: Target) -> str:
     """Where its key is found. A command is not shown: a secret may be among its arguments."""
     if target.transport is None:
         return "its own"
-    match parse_key_source(target.credential.key).value_or(NoKey()):
+    match key_source(target.credential.key).value_or(NoKey()):
         case FromVariable(variable):
-            return f"env:{harmless(shown_address(variable))}"
+            return f"env:{harmless(shown_path((variable,)))}"
         case FromFile(path):
-            return f"file:{harmless(shown_address(path))}"
+            return f"file:{harmless(shown_path((path,)))}"
         case FromOAuth(path):
-            return f"oauth:{harmless(shown_address(path))}"
+            return f"oauth:{harmless(shown_path((path,)))}"
         case FromCommand():
             return "command:…"
         case GivenKey() | OwnCredential():

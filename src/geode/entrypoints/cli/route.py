@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from geode.domain.errors import Misuse
-from geode.domain.provider import Provider
+from geode.domain.provider import Provider, address_problem
 from geode.domain.targets import Target, WireName
 from geode.entrypoints.config import configuration, no_model
 from geode.entrypoints.routes.connections import SDK_OF
@@ -60,6 +60,8 @@ def _moved(model: str, base_url: str) -> tuple[str, tuple[Target, ...]]:
     target = route.target
     if target.transport is None:
         raise Misuse("option-alone", f"--base-url moves nothing for {target.name}, which has an address of its own")
+    if problem := address_problem(base_url, "--base-url"):
+        raise Misuse("provider", problem)
     moved = replace(target, transport=replace(target.transport, base_url=base_url, origin="--base-url", moved_by=""))
     return f"{moved.name}/{route.model}", (moved,)
 

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Final
 
 from returns.result import Result
 
-from geode.adapters.environment import Environment
+from geode.adapters.environment import PROCESS, Environment
 from geode.adapters.http_json.endpoint import Endpoint
 from geode.domain.configuration import Found
 from geode.domain.errors import Misuse
@@ -92,7 +92,8 @@ def moved(transport: Transport, environment: Environment) -> Transport:
     said = environment.find(transport.moved_by) if transport.moved_by else None
     if said is None:
         return transport
-    if problem := address_problem(said.value, transport.moved_by):
+    origin = transport.moved_by if said.place == PROCESS else f"{transport.moved_by} in {said.place}"
+    if problem := address_problem(said.value, origin):
         raise Misuse("provider", problem)
     return replace(transport, base_url=said.value, origin=transport.moved_by)
 
@@ -106,7 +107,7 @@ def _refuse_stray_key(target: Target, environment: Environment) -> None:
     said = environment.find(moved_by) if moved_by else None
     if said is None or not _of_project(said):
         return
-    source = _key_source(target.credential.key).value_or(None)
+    source = key_source(target.credential.key).value_or(None)
     found = environment.find(source.variable) if isinstance(source, FromVariable) else None
     if not isinstance(source, NoKey) and not (isinstance(source, FromVariable) and (found is None or _of_project(found))):
         raise Misuse(
@@ -121,7 +122,7 @@ def _of_project(found: Found) -> bool:
 
 
 def _credential(name: str, route: CredentialRoute, base_url: str, environment: Environment) -> Credential | None:
-    source = _key_source(route.key)
+    source = key_source(route.key)
     if problem := source.swap().value_or(""):
         raise Misuse("provider", f'Provider("{name}"): {problem}')
 
@@ -133,7 +134,8 @@ def _credential(name: str, route: CredentialRoute, base_url: str, environment: E
     return credential_of(source.unwrap(), name, look_up, optional=is_loopback(base_url), looked_in=looked_in)
 
 
-def _key_source(key: str | GivesSecrets | None) -> Result[KeySource, str]:
+def key_source(key: str | GivesSecrets | None) -> Result[KeySource, str]:
+    """Where the key is found, in the user's folder as it is now where the declaration names `~/.geode`."""
     if isinstance(key, str) and key.startswith(f"oauth:{_USER_FOLDER}"):
         key = f"oauth:{user_folder() / key.removeprefix(f'oauth:{_USER_FOLDER}')}"
     return parse_key_source(key)

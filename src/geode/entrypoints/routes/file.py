@@ -10,7 +10,7 @@ from typing import Any, Final, cast
 from geode.domain.key_sources import KEY_FORMS, GivenKey, parse_key_source
 from geode.domain.naming import closest
 from geode.domain.prices import Price
-from geode.domain.provider import ADDRESS_FORM, Provider, address_problem
+from geode.domain.provider import Provider, address_rule
 from geode.domain.routing import RoutingTable, resolve, target_of
 from geode.domain.targets import (
     BUILT_IN,
@@ -98,8 +98,8 @@ def _provider_problems(name: str, declared: DeclaredProvider) -> Iterator[Proble
                 yield Problem((*path, field), f"{name} ships with geode: its address and its key may be moved, nothing else")
     elif declared.base_url is None:
         yield Problem(path, f'[providers.{name}] has no base_url. Write base_url = "http://HOST:PORT/v1"')
-    if declared.base_url is not None and address_problem(declared.base_url):
-        yield Problem((*path, "base_url"), ADDRESS_FORM)
+    if declared.base_url is not None and (rule := address_rule(declared.base_url)):
+        yield Problem((*path, "base_url"), rule)
     yield from _speech_problems(path, declared)
 
 

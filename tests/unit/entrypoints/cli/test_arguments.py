@@ -96,6 +96,7 @@ def test_the_words_of_the_grammar_are_those_of_the_modules_that_know_them() -> N
         (["run", "Hi", "--time", "nan"], "'nan' is not a number of seconds above 0"),
         (["run", "Hi", "--time", "inf"], "'inf' is not a number of seconds above 0"),
         (["run", "Hi", "--base-url", "localhost:8000"], "'localhost:8000' is no address: http://HOST:PORT or https://…"),
+        (["run", "Hi", "--base-url", "user:pw@host/v1?k=pw"], "'***@host/v1?***' is no address: http://HOST:PORT or"),
         (["run", "Hi", "--wire", "soap"], "invalid choice: 'soap'"),
         (["emulate", "--port", "70000"], "'70000' is not a port (0 to 65535)"),
     ],

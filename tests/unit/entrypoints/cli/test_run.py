@@ -284,6 +284,10 @@ def test_another_model_is_told_on_stderr(capsys: pytest.CaptureFixture[str], sho
             "--key-from says nothing without --wire WIRE",
         ),
         (["Hi"], "no model is named: give --model ID, or set GEODE_MODEL, or geode config set model ID. Looked in: "),
+        (
+            ["Hi", "--model", "gpt-5", "--base-url", "http://h:99999/v1"],
+            "the port of base_url must be from 1 to 65535, got 'http://h:99999/v1' (it comes from --base-url)",
+        ),
         (["Hi", "--base-url", "http://127.0.0.1:1"], "no model is named: give --model ID, or set GEODE_MODEL, or geode config"),
         (
             ["Hi", "--model", "llama"],

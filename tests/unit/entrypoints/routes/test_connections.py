@@ -1,5 +1,6 @@
 """From a route to a connection: where its address and its key come from, and which adapter speaks to it."""
 
+from pathlib import Path
 from typing import Any
 
 import httpx2
@@ -7,7 +8,7 @@ import pytest
 from pydantic import SecretStr
 
 import geode
-from geode.adapters.environment import Environment
+from geode.adapters.environment import Environment, read_env_file
 from geode.adapters.http_json.endpoint import Endpoint
 from geode.domain.errors import Misuse
 from geode.domain.provider import Provider
@@ -123,6 +124,14 @@ def test_a_broken_address_in_a_variable_names_the_variable(monkeypatch: pytest.M
     monkeypatch.setenv("OPENAI_BASE_URL", "localhost:8000")
     with pytest.raises(Misuse, match=r"got 'localhost:8000' \(it comes from OPENAI_BASE_URL\)"):
         connection(OPENAI)
+
+
+def test_a_broken_address_in_a_file_names_the_line_and_shows_no_secret(tmp_path: Path) -> None:
+    file = tmp_path / ".env"
+    file.write_text("OPENAI_API_KEY=key\nOPENAI_BASE_URL=user:pw@host/v1\n")
+    with pytest.raises(Misuse) as caught:
+        find_connection(Route(OPENAI, "m"), bootstrap_builtins(), Environment([read_env_file(file)]))
+    assert f"got '***@host/v1' (it comes from OPENAI_BASE_URL in {file}:2)" in str(caught.value)
 
 
 @pytest.mark.parametrize(

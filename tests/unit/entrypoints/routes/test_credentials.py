@@ -80,13 +80,15 @@ def test_a_variable_without_a_key_is_misuse() -> None:
     ("key", "said"),
     [
         ("file:{}/none", "lab: file {}/none is missing"),
-        ("oauth:{}/none", "lab: file {}/none is missing. Otherwise sign in again and write {}/none"),
+        ("oauth:{}/none", "lab: file {}/none is missing: sign in and write {}/none"),
+        ("oauth:{}/link", "lab: file {}/link is a link: name the file itself. Otherwise sign in and write {}/link"),
         ("oauth:{}/bad", "lab: file {}/bad is no JSON object: sign in again and write {}/bad"),
         ("command:no-such-program-here", "lab: command no-such-program-here: there is no such program on PATH"),
     ],
 )
 def test_what_cannot_be_used_is_misuse_before_anything_is_sent(key: str, said: str, tmp_path: Path) -> None:
     private(tmp_path / "bad", "[]")
+    (tmp_path / "link").symlink_to(tmp_path / "bad")
     with pytest.raises(Misuse) as caught:
         credential(key.format(tmp_path))
     assert str(caught.value) == f"{said.replace('{}', str(tmp_path))} [key-place]"

@@ -59,6 +59,8 @@ WRONG = [
     ('[providers.lab]\nbase_url = "gpu-3:8000"\n', ":2:1: providers.lab.base_url: base_url must be http://HOST:PORT"),
     ('[providers.lab]\nbase_url = "ftp://u:SECRET@x"\n', ":2:1: providers.lab.base_url: base_url must be http://HOST:PORT"),
     ('[providers.lab]\nbase_url = "http://x/v1?key=SECRET"\n', ":2:1: providers.lab.base_url: base_url must be http://HOST"),
+    ('[providers.lab]\nbase_url = "user:SECRET@x/v1"\n', ":2:1: providers.lab.base_url: base_url must be http://HOST:PORT"),
+    ('[providers.lab]\nbase_url = "http://x:99999"\n', ":2:1: providers.lab.base_url: the port of base_url must be from 1 to"),
     (LAB + 'wire = "messages"\ndialect = "glm"\n', ":4:1: providers.lab.dialect: the wire messages has: generic"),
     (LAB + 'wire = "messages"\n[providers.lab.quirks]\ntools = false\n', ":4:1: providers.lab.quirks: quirks are of"),
     (
