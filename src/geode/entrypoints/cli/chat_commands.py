@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Iterator, Mapping
+from collections.abc import Awaitable, Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Final
 
 from geode.adapters.journal_file import FileJournal
-from geode.domain.codec import dumps
+from geode.domain.codec import dumps, loads
 from geode.domain.conversation import Conversation
 from geode.domain.effort import choice_problem, effort_problem, inherited
 from geode.domain.errors import Misuse
 from geode.domain.loop.actions import Finish
-from geode.domain.loop.recording import replay
+from geode.domain.loop.recording import Began, Recording, replay
+from geode.domain.loop.state import State
 from geode.domain.naming import closest
 from geode.domain.picking import Applied, ModelChoice, opened, window_problem
 from geode.entrypoints.cli.chat_session import Chat
@@ -156,14 +157,16 @@ async def _resume_kept(chat: Chat, given: str) -> None:
 
 
 def _list(chat: Chat) -> None:
-    lines = [*_waiting_here(chat), *_kept(chat.runs_folder)]
+    kept = list(_kept(chat.runs_folder))
+    lines = [*_waiting_here(chat, {line.run_id for line in kept}), *kept]
     chat.say("\n".join(table_of(lines)) if lines else f"no run waits or was cut off (looked in {chat.runs_folder})")
 
 
-def _waiting_here(chat: Chat) -> Iterator[RunLine]:
-    if not chat.keeps_runs:
-        for run_id, outcome in chat.suspended.items():
-            yield RunLine(run_id, "waits for a person: " + ", ".join(call.name for call in outcome.asked))
+def _waiting_here(chat: Chat, kept: Collection[str]) -> Iterator[RunLine]:
+    """Those that wait in this chat alone, for they could not be kept."""
+    for run_id, outcome in chat.suspended.items():
+        if run_id not in kept and not chat.keeps_runs:
+            yield line_of(Recording(run_id, (Began(loads(State, outcome.snapshot)),), torn=False), None)
 
 
 def _kept(folder: Path) -> Iterator[RunLine]:
