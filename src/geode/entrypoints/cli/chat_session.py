@@ -135,6 +135,7 @@ class Chat:
             raise self._told.nobody_reads
         if outcome is None:
             self.code, self.conversation = INTERRUPTED, loop.conversation
+            self.spending.cut_off()
             self._shown.pause(unended=self.attended)
             self.trouble("cut off; what had finished is in the conversation")
             return

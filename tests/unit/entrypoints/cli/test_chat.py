@@ -18,7 +18,7 @@ from geode.domain.turns import UserTurn
 from geode.entrypoints.cli.chat_commands import COMMANDS
 from geode.entrypoints.cli.main import main
 from geode.entrypoints.cli.spending import Spending
-from geode.ports.events import ModelCalled, ModelReplied
+from geode.ports.events import Aborted, ModelCalled, ModelReplied, TextDelta
 from geode.testing import ScriptedModel, calls, default_model, fails, refuses, says
 
 Ran = tuple[int, str, str, ScriptedModel]
@@ -195,6 +195,29 @@ def test_what_was_told_is_summed_and_what_was_not_is_said() -> None:
         "all: 3 replies, 2,005 tokens in (600 of them cached), 45 out, $0.03 and more: 1 of 3 replies came without their cost",
     ]
     assert spending.conversation_tokens == 10
+
+
+def heard(spending: Spending, kind: type, **more: object) -> None:
+    spending.event(kind(run_id="r", seq=0, **({"round": 1, "attempt": 1} if kind is not Aborted else {}), **more))
+
+
+def test_a_reply_that_was_cut_short_is_unknown_and_one_that_never_began_and_failed_is_none() -> None:
+    spending = Spending()
+    for _ in range(2):  # the second attempt
+        heard(spending, ModelCalled, adapter="a", model="m", tool_choice="auto", wrap_up=False)
+        heard(spending, TextDelta, index=0, text="Once")
+    spending.cut_off()
+    spending.cut_off()
+    assert list(spending.lines()) == ["a m: 2 replies cut short, tokens and cost unknown"]
+    heard(spending, ModelCalled, adapter="a", model="n", tool_choice="auto", wrap_up=False)
+    reply(spending, "m", Usage(5, 5, Decimal(1)))
+    assert list(spending.lines()) == [
+        "a m: 1 reply, 5 tokens in, 5 out, $1; and 2 replies cut short, tokens and cost unknown",
+    ]
+
+
+def test_a_failure_before_any_word_is_no_reply(chat: Callable[..., Ran]) -> None:
+    assert chat("One", "/cost", script=(fails(400, message="no"),))[1] == "no model has replied yet\n"
 
 
 def test_a_cost_of_nothing_is_told_as_nothing() -> None:
