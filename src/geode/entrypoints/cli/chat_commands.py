@@ -21,6 +21,7 @@ from geode.entrypoints.cli.chat_session import Chat
 from geode.entrypoints.cli.model_settings import choice_of, choices, save, stored
 from geode.entrypoints.cli.runs import check_tools, which_run
 from geode.entrypoints.cli.runs_shown import RunLine, line_of, table_of
+from geode.entrypoints.cli.words import counted
 from geode.ports.journal import JournalError
 
 
@@ -69,7 +70,7 @@ async def _approve(chat: Chat, which: str) -> None:
 async def _clear(chat: Chat, _: str) -> None:
     turns = len(chat.conversation.turns)
     chat.conversation, chat.spending.conversation_tokens = Conversation(), None
-    chat.say(f"a new conversation; {turns} turns are left behind")
+    chat.say(f"a new conversation; {counted(turns, 'turn is', 'turns are')} left behind")
 
 
 async def _quit(chat: Chat, _: str) -> None:
@@ -123,7 +124,8 @@ async def _switched(chat: Chat, choice: ModelChoice, effort: str | None, *, sent
     before = chat.answering
     await chat.answer_by(replace(chat.answering_by(choice.id), effort=sent))
     chat.effort = effort
-    with_it = f"the conversation of {len(chat.conversation.turns)} turns goes on with it" if chat.conversation.turns else ""
+    turns = len(chat.conversation.turns)
+    with_it = f"the conversation of {counted(turns, 'turn', 'turns')} goes on with it" if turns else ""
     said = f"from the next prompt on {chat.answering.shown} answers, not {before.shown}"
     chat.say("; ".join(filter(None, (said, with_it))))
 

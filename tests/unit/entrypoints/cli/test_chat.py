@@ -18,6 +18,7 @@ from geode.domain.turns import UserTurn
 from geode.entrypoints.cli.chat_commands import COMMANDS
 from geode.entrypoints.cli.main import main
 from geode.entrypoints.cli.spending import Spending
+from geode.entrypoints.cli.words import counted
 from geode.ports.events import Aborted, ModelCalled, ModelReplied, TextDelta
 from geode.testing import ScriptedModel, calls, default_model, fails, refuses, says
 
@@ -165,6 +166,20 @@ def test_clear_begins_a_new_conversation(chat: Callable[..., Ran]) -> None:
     _, out, _, model = chat("One", "/clear", "Two", script=(says("1"), says("2")))
     assert users(model, 1) == ["Two"]
     assert "a new conversation; 2 turns are left behind\n" in out
+
+
+def test_one_turn_is_one(chat: Callable[..., Ran]) -> None:
+    assert counted(1, "turn", "turns") == "1 turn"
+    assert counted(2, "turn", "turns") == "2 turns"
+    assert "a new conversation; 0 turns are left behind\n" in chat("/clear")[1]
+
+
+def test_a_denied_call_took_no_time_whatever_ran_in_a_run_before(chat: Callable[..., Ran]) -> None:
+    script = (calls(("save", {"text": "a"})), says("Saved."), calls(("save", {"text": "b"})), says("Denied."))
+    lines = ("Save", "/approve none", "Save")
+    err = chat(*lines, options=("--tools", "app:save", "--approve", "save"), script=script)[2]
+    assert [line.split("  ")[0] for line in err.splitlines() if line.startswith("⚑")] == ["⚑ save denied"]
+    assert '→ save(text="b")' in err
 
 
 # ---- what it costs -----------------------------------------------------------------------------
