@@ -131,6 +131,7 @@ class Chat:
             loop.stop()
 
         outcome = await unless_cut_off(self._watched(events), stop)
+        self.over = self.over or self.approval.over
         if self._told.nobody_reads is not None:
             raise self._told.nobody_reads
         if outcome is None:
@@ -164,7 +165,8 @@ class Chat:
                 self.trouble(f"the conversation is kept; go on, {_OTHER_MODEL}")
             case Suspended(run_id=run_id):
                 self.suspended[run_id] = outcome
-                self.trouble(f"/resume {run_id[:8]} asks again and goes on with it")
+                if not self.over:
+                    self.trouble(f"/resume {run_id[:8]} asks again and goes on with it")
             case _:
                 pass
 

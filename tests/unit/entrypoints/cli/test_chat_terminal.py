@@ -209,6 +209,21 @@ def test_a_run_that_went_on_elsewhere_is_not_gone_on_with_twice(project: Path) -
         assert len(emulator.received) == 2
 
 
+def test_ctrl_d_at_a_question_puts_it_off_and_ends_the_chat(project: Path) -> None:
+    script = (calls(("save", {"text": "it"}), ("save", {"text": "more"})),)
+    with chatting(project, script, "--tools", "app:everything") as (screen, process, emulator):
+        screen.types("Save it" + ENTER)
+        screen.sees("[l]ater")
+        screen.types(CTRL_D)
+        assert screen.ended(process) == 7
+        assert "\ngeode chat: Suspended (no answer yet for save)" in screen.text
+        assert "to go on: geode runs resume" in screen.text
+        assert "/resume" not in screen.text, "there is no prompt for it any more"
+        assert len(emulator.received) == 1, "the model is told nothing"
+    (line,) = json.loads(geode("runs", "list", "--json", cwd=project).stdout)
+    assert line["state"] == "waits for a person: save"
+
+
 def test_ctrl_c_at_a_question_stops_the_round(project: Path) -> None:
     script = (calls(("save", {"text": "it"})), says("As you like."))
     with chatting(project, script, "--tools", "app:everything") as (screen, process, emulator):
