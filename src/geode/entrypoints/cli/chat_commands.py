@@ -138,7 +138,9 @@ async def _resume(chat: Chat, given: str) -> None:
     if not given:
         _list(chat)
     elif len(here) == 1 and not chat.keeps_runs:
-        await chat.resumed(here[0], chat.suspended[here[0]].snapshot, None)
+        snapshot = chat.suspended[here[0]].snapshot
+        _tell_left_behind(chat, loads(State, snapshot))
+        await chat.resumed(here[0], snapshot, None)
     else:
         await _resume_kept(chat, given)
 
@@ -152,10 +154,16 @@ async def _resume_kept(chat: Chat, given: str) -> None:
     state = replay(journal.recorded(run_id)).state
     if state is None or isinstance(state.pending, Finish):
         raise Misuse("runs-which", f"run {run_id} is over: there is nothing to go on with")
-    left = len(chat.conversation.turns)
-    if left and state.closed.turns[:left] != chat.conversation.turns:
-        chat.say(f"the conversation is that of run {run_id[:8]} from here on; what was said in this chat is no part of it")
+    _tell_left_behind(chat, state)
     await chat.resumed(run_id, dumps(state), None if chat.keeps_runs else chat.runs_folder)
+
+
+def _tell_left_behind(chat: Chat, state: State) -> None:
+    """Say so where something was said that the run, which is gone on with, does not know of."""
+    turns = len(chat.conversation.turns)
+    if turns and state.closed.turns[:turns] != chat.conversation.turns:
+        run_id = state.terms.run_id
+        chat.say(f"the conversation is that of run {run_id[:8]} from here on; what else was said here is left behind")
 
 
 def _list(chat: Chat) -> None:

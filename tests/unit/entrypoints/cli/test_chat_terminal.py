@@ -88,6 +88,7 @@ def test_ctrl_c_stops_the_round_and_keeps_the_conversation(project: Path) -> Non
         screen.types("Who am I?" + ENTER)
         screen.sees("Ada, of course.")
         assert "Hello, Ada." in sent(emulator, 2)
+        assert "Wait for ever" in sent(emulator, 2), "what was stopped stays, though nothing was answered"
         screen.prompts()
         screen.types(CTRL_D)
         assert screen.ended(process) == 0
@@ -207,6 +208,35 @@ def test_a_run_that_went_on_elsewhere_is_not_gone_on_with_twice(project: Path) -
         screen.types(f"/resume {run_id}{ENTER}")
         screen.sees("has been gone on with")
         assert len(emulator.received) == 2
+
+
+def test_a_prompt_after_later_leaves_the_call_waiting_and_is_left_behind_by_resuming(project: Path) -> None:
+    script = (calls(("save", {"text": "it"})), says("Blue."), says("Saved."), says("Yes."))
+    with chatting(project, script, "--tools", "app:everything") as (screen, process, emulator):
+        screen.types("Save it" + ENTER)
+        screen.sees("[l]ater")
+        screen.types("l\n")
+        screen.sees("Suspended", "/resume ")
+        run_id = screen.text.rpartition("/resume ")[2].split()[0]
+        screen.prompts()
+        screen.types("Which colour?" + ENTER)
+        screen.sees("Blue.")
+        assert "Save it" in sent(emulator, 1)
+        assert "function_call" not in sent(emulator, 1)
+        screen.prompts()
+        screen.types(f"/resume {run_id}{ENTER}")
+        screen.sees(f"the conversation is that of run {run_id} from here on")
+        screen.waits(lambda text: text.count("[l]ater") == 2, "the question again")
+        screen.types("y\n")
+        screen.sees("Saved.")
+        screen.prompts()
+        screen.types("And?" + ENTER)
+        screen.sees("Yes.")
+        assert "saved it" in sent(emulator, 3)
+        assert "Which colour?" not in sent(emulator, 3)
+        screen.prompts()
+        screen.types(CTRL_D)
+        assert screen.ended(process) == 0
 
 
 def test_ctrl_d_at_a_question_puts_it_off_and_ends_the_chat(project: Path) -> None:
