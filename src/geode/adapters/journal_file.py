@@ -102,6 +102,10 @@ class FileJournal:
         if writer is not None:
             writer.close()
 
+    def delete(self, run_id: str) -> None:
+        """Keep the run no more; nothing happens where it is not kept."""
+        self._path(run_id).unlink(missing_ok=True)
+
     def run_by(self, run_id: str) -> str | None:
         """Who runs it at the moment, as far as can be told by looking; None for nobody."""
         return holder_of(self._path(run_id).with_suffix(".lock"))

@@ -8,6 +8,7 @@ from contextlib import ExitStack
 
 from geode.adapters.schema_jsonschema import JsonschemaValidator
 from geode.application.catalog import Catalog
+from geode.domain.approval import Decision
 from geode.domain.content import ToolUseBlock
 from geode.domain.errors import Misuse
 from geode.domain.naming import closest
@@ -20,12 +21,19 @@ from geode.ports.tools import Tool
 
 
 def approver_for(
-    which: str | None, tools: Sequence[Tool], *, attended: bool, until_the_end: ExitStack, command: str = "geode run"
+    which: str | None,
+    tools: Sequence[Tool],
+    *,
+    attended: bool,
+    until_the_end: ExitStack,
+    command: str = "geode run",
+    ended: Callable[[], Decision] | None = None,
 ) -> Approver | None:
     """Who answers. Those that nobody will allow are named once, before the run.
 
     `which` is the option as given; without it a person is asked where one is there (`attended`). The
-    terminal is opened only for a tool that needs an answer, and closed with `until_the_end`.
+    terminal is opened only for a tool that needs an answer, and closed with `until_the_end`. `ended` answers where the
+    person will not, after Ctrl-D; without it that denies.
     """
     if which == "all":
         return ApproveAll()
@@ -38,7 +46,8 @@ def approver_for(
         terminal = Tty.opened()
         if terminal is not None:
             until_the_end.callback(terminal.close)
-            return AskAboutOthers(allowed, AskTerminal(terminal, _errors(tools)))
+            answering = () if ended is None else (ended,)
+            return AskAboutOthers(allowed, AskTerminal(terminal, _errors(tools), *answering))
         if "ask" in words:
             option = ",".join([*sorted(allowed), *open_ones])
             raise Misuse("no-terminal", f"--approve ask: there is no terminal to ask on; name what may run: --approve {option}")

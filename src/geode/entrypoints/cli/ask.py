@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 from collections.abc import Callable, Mapping
 from dataclasses import replace
@@ -24,10 +25,18 @@ _GONE: Final = "nobody answered: the operator's terminal was closed"
 
 
 class AskTerminal:
-    """Answers questions by asking `terminal`. `errors` says what is wrong with the arguments of an edited call."""
+    """Answers questions by asking `terminal`. `errors` says what is wrong with the arguments of an edited call.
 
-    def __init__(self, terminal: Terminal, errors: Callable[[ToolUseBlock], tuple[str, ...]]) -> None:
-        self._terminal, self._errors = terminal, errors
+    `ended` gives the answer for what is open when nobody will type any more, as after Ctrl-D.
+    """
+
+    def __init__(
+        self,
+        terminal: Terminal,
+        errors: Callable[[ToolUseBlock], tuple[str, ...]],
+        ended: Callable[[], Decision] = lambda: Deny(_GONE),
+    ) -> None:
+        self._terminal, self._errors, self._ended = terminal, errors, ended
 
     async def decide(self, question: Question) -> Mapping[str, Decision]:
         calls = question.calls
@@ -37,10 +46,13 @@ class AskTerminal:
                 return dict.fromkeys((asked.call.id for asked in calls), together)
         decisions: dict[str, Decision] = {}
         allowed: set[str] = set()
+        ended: Decision | None = None
         for number, asked in enumerate(calls, 1):
             name = asked.call.name
             of = f" ({number} of {len(calls)})" if len(calls) > 1 else ""
-            decision = Approve() if name in allowed else await self._one(asked, of)
+            decision = Approve() if name in allowed else ended or await self._one(asked, of)
+            if decision is None:
+                decision = ended = self._nobody()
             if isinstance(decision, Approve) and decision.always == "tool":
                 allowed.add(name)
             decisions[asked.call.id] = decision
@@ -65,11 +77,12 @@ class AskTerminal:
                     for asked in calls:
                         self._show(asked.call, asked.tier.name, whole=True)
                 case None:
-                    return Deny(_GONE)
+                    return self._nobody()
                 case _:
                     self._unknown(word)
 
-    async def _one(self, asked: Asked, of: str) -> Decision:
+    async def _one(self, asked: Asked, of: str) -> Decision | None:
+        """The answer for this call; None where nobody will give one."""
         call, tier = asked.call, asked.tier.name
         self._terminal.show(f"\ngeode asks whether this call may run{of}:\n")
         cut = self._show(call, tier, whole=False)
@@ -93,9 +106,14 @@ class AskTerminal:
                 case "v" | "view":
                     self._show(call, tier, whole=True)
                 case None:
-                    return Deny(_GONE)
+                    return None
                 case _:
                     self._unknown(word)
+
+    def _nobody(self) -> Decision:
+        with contextlib.suppress(OSError):  # the terminal may be gone
+            self._terminal.show("\n")
+        return self._ended()
 
     async def _answer(self, choices: str) -> tuple[str | None, str]:
         typed = await self._terminal.line(f"{choices}\n> ")

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from typing import Final
 
-from geode.domain.approval import Decision, Deny, Question
+from geode.domain.approval import Decision, Deny, Later, Question
 from geode.entrypoints.approvers import ApproveAll, ApproveNamed, AskAboutOthers
 from geode.entrypoints.cli.approval import approver_for
 from geode.ports.approval import Approver
@@ -16,19 +16,34 @@ _DENIED: Final = "the operator of this chat allows no call of this tool"
 
 
 class ChatApproval:
-    """Answers by the words that were said last. What they open is closed with `until_the_end`."""
+    """Answers by the words that were said last. What they open is closed with `until_the_end`.
+
+    `over`: the person who was asked wants to leave; every answer is put off from then on.
+    """
 
     def __init__(self, which: str | None, tools: Sequence[Tool], *, attended: bool, until_the_end: ExitStack) -> None:
         self._tools, self._attended, self._until_the_end = tools, attended, until_the_end
+        self.over = False
         self.say(which)
 
     def say(self, which: str | None) -> None:
         """Have these words hold: the same as those of `--approve`. Misuse for others, and then nothing changes."""
         self._approver: Approver | None = approver_for(
-            which, self._tools, attended=self._attended, until_the_end=self._until_the_end, command="geode chat"
+            which,
+            self._tools,
+            attended=self._attended,
+            until_the_end=self._until_the_end,
+            command="geode chat",
+            ended=self._leave,
         )
 
+    def _leave(self) -> Decision:
+        self.over = True
+        return Later()
+
     async def decide(self, question: Question) -> Mapping[str, Decision]:
+        if self.over:
+            return {asked.call.id: Later() for asked in question.calls}
         if self._approver is None:
             return {asked.call.id: Deny(_DENIED) for asked in question.calls}
         return await self._approver.decide(question)

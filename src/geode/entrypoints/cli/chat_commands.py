@@ -2,24 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Iterator, Mapping
+from collections.abc import Awaitable, Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Final
 
 from geode.adapters.journal_file import FileJournal
-from geode.domain.codec import dumps
+from geode.domain.codec import dumps, loads
 from geode.domain.conversation import Conversation
 from geode.domain.effort import choice_problem, effort_problem, inherited
 from geode.domain.errors import Misuse
 from geode.domain.loop.actions import Finish
-from geode.domain.loop.recording import replay
+from geode.domain.loop.recording import Began, Recording, replay
+from geode.domain.loop.state import State
 from geode.domain.naming import closest
 from geode.domain.picking import Applied, ModelChoice, opened, window_problem
 from geode.entrypoints.cli.chat_session import Chat
 from geode.entrypoints.cli.model_settings import choice_of, choices, save, stored
 from geode.entrypoints.cli.runs import check_tools, which_run
 from geode.entrypoints.cli.runs_shown import RunLine, line_of, table_of
+from geode.entrypoints.cli.words import counted
 from geode.ports.journal import JournalError
 
 
@@ -68,7 +70,7 @@ async def _approve(chat: Chat, which: str) -> None:
 async def _clear(chat: Chat, _: str) -> None:
     turns = len(chat.conversation.turns)
     chat.conversation, chat.spending.conversation_tokens = Conversation(), None
-    chat.say(f"a new conversation; {turns} turns are left behind")
+    chat.say(f"a new conversation; {counted(turns, 'turn is', 'turns are')} left behind")
 
 
 async def _quit(chat: Chat, _: str) -> None:
@@ -122,7 +124,8 @@ async def _switched(chat: Chat, choice: ModelChoice, effort: str | None, *, sent
     before = chat.answering
     await chat.answer_by(replace(chat.answering_by(choice.id), effort=sent))
     chat.effort = effort
-    with_it = f"the conversation of {len(chat.conversation.turns)} turns goes on with it" if chat.conversation.turns else ""
+    turns = len(chat.conversation.turns)
+    with_it = f"the conversation of {counted(turns, 'turn', 'turns')} goes on with it" if turns else ""
     said = f"from the next prompt on {chat.answering.shown} answers, not {before.shown}"
     chat.say("; ".join(filter(None, (said, with_it))))
 
@@ -135,7 +138,9 @@ async def _resume(chat: Chat, given: str) -> None:
     if not given:
         _list(chat)
     elif len(here) == 1 and not chat.keeps_runs:
-        await chat.resumed(here[0], chat.suspended[here[0]].snapshot, None)
+        snapshot = chat.suspended[here[0]].snapshot
+        _tell_left_behind(chat, loads(State, snapshot))
+        await chat.resumed(here[0], snapshot, None)
     else:
         await _resume_kept(chat, given)
 
@@ -149,21 +154,29 @@ async def _resume_kept(chat: Chat, given: str) -> None:
     state = replay(journal.recorded(run_id)).state
     if state is None or isinstance(state.pending, Finish):
         raise Misuse("runs-which", f"run {run_id} is over: there is nothing to go on with")
-    left = len(chat.conversation.turns)
-    if left and state.closed.turns[:left] != chat.conversation.turns:
-        chat.say(f"the conversation is that of run {run_id[:8]} from here on; what was said in this chat is no part of it")
+    _tell_left_behind(chat, state)
     await chat.resumed(run_id, dumps(state), None if chat.keeps_runs else chat.runs_folder)
 
 
+def _tell_left_behind(chat: Chat, state: State) -> None:
+    """Say so where something was said that the run, which is gone on with, does not know of."""
+    turns = len(chat.conversation.turns)
+    if turns and state.closed.turns[:turns] != chat.conversation.turns:
+        run_id = state.terms.run_id
+        chat.say(f"the conversation is that of run {run_id[:8]} from here on; what else was said here is left behind")
+
+
 def _list(chat: Chat) -> None:
-    lines = [*_waiting_here(chat), *_kept(chat.runs_folder)]
+    kept = list(_kept(chat.runs_folder))
+    lines = [*_waiting_here(chat, {line.run_id for line in kept}), *kept]
     chat.say("\n".join(table_of(lines)) if lines else f"no run waits or was cut off (looked in {chat.runs_folder})")
 
 
-def _waiting_here(chat: Chat) -> Iterator[RunLine]:
-    if not chat.keeps_runs:
-        for run_id, outcome in chat.suspended.items():
-            yield RunLine(run_id, "waits for a person: " + ", ".join(call.name for call in outcome.asked))
+def _waiting_here(chat: Chat, kept: Collection[str]) -> Iterator[RunLine]:
+    """Those that wait in this chat alone, for they could not be kept."""
+    for run_id, outcome in chat.suspended.items():
+        if run_id not in kept and not chat.keeps_runs:
+            yield line_of(Recording(run_id, (Began(loads(State, outcome.snapshot)),), torn=False), None)
 
 
 def _kept(folder: Path) -> Iterator[RunLine]:

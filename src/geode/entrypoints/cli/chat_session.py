@@ -18,6 +18,7 @@ from geode.domain.targets import Target
 from geode.domain.turns import UserTurn
 from geode.entrypoints.cli.arguments import DEFAULT_JOURNAL
 from geode.entrypoints.cli.chat_approval import ChatApproval
+from geode.entrypoints.cli.chat_waiting import WaitingRuns
 from geode.entrypoints.cli.exit_codes import INTERRUPTED, WRONG_USE, exit_code
 from geode.entrypoints.cli.interrupts import unless_cut_off
 from geode.entrypoints.cli.route import load_sdk, route
@@ -64,6 +65,7 @@ class Chat:
         self.effort = arguments.effort or configuration().value("effort")
         self._journal = journal_of(arguments)
         self.suspended: dict[str, Suspended] = {}
+        self._waiting = WaitingRuns(self.runs_folder)
         self.code, self.over = 0, False
         self._shown = AsItComes(out, "geode chat")
         self._told = Told(self._shown)
@@ -78,7 +80,8 @@ class Chat:
         await self._open.aclose()
         if not self.keeps_runs:
             for outcome in self.suspended.values():
-                tell_way_on(outcome, None, self.arguments)
+                kept = str(self.runs_folder) if self._waiting.keeps(outcome.run_id) else None
+                tell_way_on(outcome, kept, self.arguments)
 
     def say(self, text: str) -> None:
         """A command's answer."""
@@ -108,6 +111,7 @@ class Chat:
             async with self.session_for(self.answering, journal) as loop:
                 await self._run(loop, loop.stream_resume(snapshot, {}))
             return
+        self._waiting.check_unchanged(run_id, snapshot)
         loop = await self.loop()
         waiting = self.suspended.pop(run_id, None)
         try:
@@ -127,10 +131,12 @@ class Chat:
             loop.stop()
 
         outcome = await unless_cut_off(self._watched(events), stop)
+        self.over = self.over or self.approval.over
         if self._told.nobody_reads is not None:
             raise self._told.nobody_reads
         if outcome is None:
             self.code, self.conversation = INTERRUPTED, loop.conversation
+            self.spending.cut_off()
             self._shown.pause(unended=self.attended)
             self.trouble("cut off; what had finished is in the conversation")
             return
@@ -159,7 +165,8 @@ class Chat:
                 self.trouble(f"the conversation is kept; go on, {_OTHER_MODEL}")
             case Suspended(run_id=run_id):
                 self.suspended[run_id] = outcome
-                self.trouble(f"/resume {run_id[:8]} asks again and goes on with it")
+                if not self.over:
+                    self.trouble(f"/resume {run_id[:8]} asks again and goes on with it")
             case _:
                 pass
 
@@ -186,8 +193,7 @@ class Chat:
         # Whoever chose another model did not choose what stands in for the first one.
         if self.arguments.fallback and answering.model == self._first.model:
             settings["fallbacks"] = self.arguments.fallback
-        if kept := journal or self._journal:
-            settings["journal"] = kept
+        settings["journal"] = journal or self._journal or self._waiting
         opening = session(**settings)
         load_sdk(answering.model, answering.providers)
         return opening

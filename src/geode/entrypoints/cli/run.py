@@ -93,7 +93,7 @@ def tell_way_on(outcome: Outcome, journal: str | FileJournal | None, arguments: 
             journal.left(state)
         folder = journal if isinstance(journal, str) else journal.folder
         words = ["geode", "runs", "resume", outcome.run_id, "--journal", str(folder), *_of_session(arguments)]
-        print(f"to go on: {shlex.join(words)} --approve …", file=sys.stderr)
+        print(f"to go on: {shlex.join(words)} --approve ask", file=sys.stderr)
 
 
 def _of_session(arguments: Namespace) -> Iterator[str]:

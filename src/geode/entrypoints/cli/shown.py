@@ -51,7 +51,7 @@ class AsItComes:
     def __init__(self, out: TextIO, command: str = "geode run") -> None:
         self._out, self._command = out, command
         self._unended = False
-        self._running: set[tuple[int, int]] = set()
+        self._running: set[tuple[str, int, int]] = set()
 
     def event(self, event: Event) -> None:
         match event:
@@ -62,12 +62,12 @@ class AsItComes:
             case ModelCalled():
                 self._end_line()
             case ToolStarted(call=call):
-                self._running.add((event.round, event.index))
+                self._running.add((event.run_id, event.round, event.index))
                 self._tell(f"→ {call_text(call, _WIDTH)}")
             case ToolProgressed(call=call, message=message):
                 self._tell(f"… {name_text(call)}: {short(message, _WIDTH)}")
             case ToolFinished(call=call, result=result, seconds=seconds):
-                ran = (event.round, event.index) in self._running
+                ran = (event.run_id, event.round, event.index) in self._running
                 if not ran:  # denied, or never fit to run
                     self._tell(f"→ {call_text(call, _WIDTH)}")
                 head = f"{MARKS[result.kind]} {name_text(call)} {time_text(seconds) if ran else result.kind}  "

@@ -6,13 +6,18 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from decimal import Decimal
 
+from geode.domain.loop.outcome import Stopped
 from geode.domain.reply import Usage
-from geode.ports.events import Event, ModelCalled, ModelReplied
+from geode.entrypoints.cli.words import counted
+from geode.ports.events import Aborted, CallDelta, Event, Finished, ModelCalled, ModelReplied, TextDelta, ThinkingDelta
 
 
 @dataclass(frozen=True, slots=True)
 class Spent:
-    """The replies of one model. `untold` is how many of them came without their cost."""
+    """The replies of one model. `untold` is how many of them came without their cost.
+
+    `cut_short` counts those that never came whole: of them no tokens are known.
+    """
 
     replies: int = 0
     input_tokens: int = 0
@@ -20,6 +25,7 @@ class Spent:
     output_tokens: int = 0
     cost_usd: Decimal = Decimal(0)
     untold: int = 0
+    cut_short: int = 0
 
     def __add__(self, other: Spent) -> Spent:
         return Spent(
@@ -29,6 +35,7 @@ class Spent:
             self.output_tokens + other.output_tokens,
             self.cost_usd + other.cost_usd,
             self.untold + other.untold,
+            self.cut_short + other.cut_short,
         )
 
     @property
@@ -55,17 +62,41 @@ class Spending:
     def __init__(self) -> None:
         self._by_model: dict[tuple[str, str], Spent] = {}
         self._asked = ("", "")
+        # Whether a request is under way, and whether some of its reply has come.
+        self._open = self._begun = False
         self.conversation_tokens: int | None = None
 
     def event(self, event: Event) -> None:
         match event:
             case ModelCalled(adapter=adapter, model=model):
-                self._asked = (adapter, model)
+                self._failed()
+                self._asked, self._open = (adapter, model), True
+            case TextDelta() | ThinkingDelta() | CallDelta():
+                self._begun = True
             case ModelReplied(usage=usage):
-                self._by_model[self._asked] = self._by_model.get(self._asked, Spent()) + spent(usage)
+                self._add(spent(usage))
                 self.conversation_tokens = usage.total_tokens or None
+            case Finished(outcome=outcome) if not isinstance(outcome, Stopped):
+                self._failed()
+            case Finished() | Aborted():
+                self.cut_off()
             case _:
                 pass
+
+    def cut_off(self) -> None:
+        """Nothing more comes of the run. The provider may have worked on what was asked, whether or not any of it came."""
+        if self._open:
+            self._add(Spent(cut_short=1))
+
+    def _failed(self) -> None:
+        """A request that got no word has cost nothing; one whose reply broke off may have."""
+        if self._begun:
+            self.cut_off()
+        self._open = self._begun = False
+
+    def _add(self, more: Spent) -> None:
+        self._by_model[self._asked] = self._by_model.get(self._asked, Spent()) + more
+        self._open = self._begun = False
 
     def lines(self) -> Iterator[str]:
         """One line for each model, and one for all where there are several."""
@@ -78,6 +109,8 @@ class Spending:
 
 
 def _line(who: str, one: Spent) -> str:
-    replies = "1 reply" if one.replies == 1 else f"{one.replies} replies"
     cached = f" ({one.cached_tokens:,} of them cached)" if one.cached_tokens else ""
-    return f"{who}: {replies}, {one.input_tokens:,} tokens in{cached}, {one.output_tokens:,} out, {one.cost}"
+    tokens = f"{one.input_tokens:,} tokens in{cached}, {one.output_tokens:,} out"
+    whole = f"{counted(one.replies, 'reply', 'replies')}, {tokens}, {one.cost}" if one.replies else ""
+    cut = f"{counted(one.cut_short, 'reply', 'replies')} cut short, tokens and cost unknown" if one.cut_short else ""
+    return f"{who}: {'; and '.join(filter(None, (whole, cut)))}"

@@ -62,6 +62,11 @@ def media_text(part: Media) -> str:
             return f"[{url}]"
 
 
+def counted(count: int, one: str, many: str) -> str:
+    """`1 turn`, `2 turns`"""
+    return f"{count} {one if count == 1 else many}"
+
+
 def size_text(count: int) -> str:
     """`812 B`, `12 kB`"""
     return f"{count} B" if count < 1000 else f"{count / 1000:.{1 if count < 10_000 else 0}f} kB"

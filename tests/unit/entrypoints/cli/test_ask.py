@@ -90,6 +90,14 @@ def test_a_terminal_that_is_closed_denies() -> None:
     assert set(map(type, answers(calls=both)[0].values())) == {Deny}
 
 
+def test_after_the_end_nothing_more_is_asked_and_what_was_answered_stays() -> None:
+    three = [asked(id, name) for id, name in (("a", "draw"), ("b", "save"), ("c", "save"))]
+    terminal = Typed(["o", "y"])
+    decided = asyncio.run(AskTerminal(terminal, fits, Later).decide(Question("run", tuple(three))))
+    assert decided == {"a": Approve(), "b": Later(), "c": Later()}
+    assert "(3 of 3)" not in terminal.screen
+
+
 # ---- editing -----------------------------------------------------------------------------------
 
 

@@ -169,15 +169,20 @@ def test_an_answer_that_is_put_off_is_given_later_and_once(project: Path) -> Non
         person.sees("> ")
         person.types("l\n")
         person.sees("to go on: geode ")
-        person.sees(" --approve …")
+        person.sees(" --approve ask")
         assert ended(process) == (7, "")
         (line,) = json.loads(geode("runs", "list", "--json", cwd=project).stdout)
         assert line["state"] == "waits for a person: save"
-        told = shlex.split(person.screen.rpartition("to go on: geode ")[2].replace("…", "all"))
+        told = shlex.split(person.screen.rpartition("to go on: geode ")[2])
         model = ["--model", "gpt-5.2", "--base-url", emulator_address(process), "--tools", "app:everything"]
         assert sorted(told) == sorted(
-            ["runs", "resume", line["run_id"], "--journal", ".geode/runs", *model, "--approve", "all"]
+            ["runs", "resume", line["run_id"], "--journal", ".geode/runs", *model, "--approve", "ask"]
         )
+        without_terminal = subprocess.run(
+            command(*told), cwd=project, env=environment(), capture_output=True, text=True, check=False, start_new_session=True
+        )
+        assert "there is no terminal to ask on; name what may run: --approve save" in without_terminal.stderr
+        told[-1] = "all"
         refused = geode(*(word for word in told if word not in ("--tools", "app:everything")), cwd=project)
         assert refused.returncode == 2
         assert f"run {line['run_id']} waits with calls of save: give --tools MODULE:NAME" in refused.stderr

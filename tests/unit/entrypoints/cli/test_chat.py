@@ -18,7 +18,8 @@ from geode.domain.turns import UserTurn
 from geode.entrypoints.cli.chat_commands import COMMANDS
 from geode.entrypoints.cli.main import main
 from geode.entrypoints.cli.spending import Spending
-from geode.ports.events import ModelCalled, ModelReplied
+from geode.entrypoints.cli.words import counted
+from geode.ports.events import Aborted, ModelCalled, ModelReplied, TextDelta
 from geode.testing import ScriptedModel, calls, default_model, fails, refuses, says
 
 Ran = tuple[int, str, str, ScriptedModel]
@@ -167,6 +168,20 @@ def test_clear_begins_a_new_conversation(chat: Callable[..., Ran]) -> None:
     assert "a new conversation; 2 turns are left behind\n" in out
 
 
+def test_one_turn_is_one(chat: Callable[..., Ran]) -> None:
+    assert counted(1, "turn", "turns") == "1 turn"
+    assert counted(2, "turn", "turns") == "2 turns"
+    assert "a new conversation; 0 turns are left behind\n" in chat("/clear")[1]
+
+
+def test_a_denied_call_took_no_time_whatever_ran_in_a_run_before(chat: Callable[..., Ran]) -> None:
+    script = (calls(("save", {"text": "a"})), says("Saved."), calls(("save", {"text": "b"})), says("Denied."))
+    lines = ("Save", "/approve none", "Save")
+    err = chat(*lines, options=("--tools", "app:save", "--approve", "save"), script=script)[2]
+    assert [line.split("  ")[0] for line in err.splitlines() if line.startswith("⚑")] == ["⚑ save denied"]
+    assert '→ save(text="b")' in err
+
+
 # ---- what it costs -----------------------------------------------------------------------------
 
 
@@ -195,6 +210,29 @@ def test_what_was_told_is_summed_and_what_was_not_is_said() -> None:
         "all: 3 replies, 2,005 tokens in (600 of them cached), 45 out, $0.03 and more: 1 of 3 replies came without their cost",
     ]
     assert spending.conversation_tokens == 10
+
+
+def heard(spending: Spending, kind: type, **more: object) -> None:
+    spending.event(kind(run_id="r", seq=0, **({"round": 1, "attempt": 1} if kind is not Aborted else {}), **more))
+
+
+def test_a_reply_that_was_cut_short_is_unknown_and_one_that_never_began_and_failed_is_none() -> None:
+    spending = Spending()
+    for _ in range(2):  # the second attempt
+        heard(spending, ModelCalled, adapter="a", model="m", tool_choice="auto", wrap_up=False)
+        heard(spending, TextDelta, index=0, text="Once")
+    spending.cut_off()
+    spending.cut_off()
+    assert list(spending.lines()) == ["a m: 2 replies cut short, tokens and cost unknown"]
+    heard(spending, ModelCalled, adapter="a", model="n", tool_choice="auto", wrap_up=False)
+    reply(spending, "m", Usage(5, 5, Decimal(1)))
+    assert list(spending.lines()) == [
+        "a m: 1 reply, 5 tokens in, 5 out, $1; and 2 replies cut short, tokens and cost unknown",
+    ]
+
+
+def test_a_failure_before_any_word_is_no_reply(chat: Callable[..., Ran]) -> None:
+    assert chat("One", "/cost", script=(fails(400, message="no"),))[1] == "no model has replied yet\n"
 
 
 def test_a_cost_of_nothing_is_told_as_nothing() -> None:

@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+import json
+import signal
 import stat
 import subprocess
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+import pytest
+
 from geode.domain.script import Script, calls, fails, hangs, says
 from geode.entrypoints.emulator import Emulator, running_in_thread
+from tests.unit.entrypoints.cli.commands import geode
 from tests.unit.entrypoints.cli.screens import ALT_ENTER, CTRL_C, CTRL_D, DOWN, ENTER, LEFT, UP, Screen, on_a_screen
 
 
@@ -77,9 +82,13 @@ def test_ctrl_c_stops_the_round_and_keeps_the_conversation(project: Path) -> Non
         screen.types(CTRL_C)
         screen.sees("geode chat: Stopped (stopped)")
         screen.prompts()
+        screen.types("/cost" + ENTER)
+        screen.sees("1 reply, ", "; and 1 reply cut")
+        screen.prompts()
         screen.types("Who am I?" + ENTER)
         screen.sees("Ada, of course.")
         assert "Hello, Ada." in sent(emulator, 2)
+        assert "Wait for ever" in sent(emulator, 2), "what was stopped stays, though nothing was answered"
         screen.prompts()
         screen.types(CTRL_D)
         assert screen.ended(process) == 0
@@ -118,7 +127,7 @@ def test_a_person_is_asked_and_may_answer_later(project: Path) -> None:
         run_id = screen.text.rpartition("/resume ")[2].split()[0]
         screen.prompts()
         screen.types("/resume" + ENTER)
-        screen.sees("waits for a person: save")
+        screen.sees("1       0      waits for a person: save  Save")
         screen.prompts()
         screen.types(f"/resume {run_id}{ENTER}")
         screen.waits(lambda text: text.count("[l]ater") == 2, "the question again")
@@ -135,7 +144,7 @@ def test_a_person_is_asked_and_may_answer_later(project: Path) -> None:
         screen.prompts()
         screen.types(CTRL_D)
         assert screen.ended(process) == 0
-    assert not (project / ".geode").exists(), "what was answered waits nowhere"
+    assert list((project / ".geode" / "runs").iterdir()) == [], "what was answered waits nowhere"
 
 
 def test_a_run_that_still_waits_at_the_end_is_kept(project: Path) -> None:
@@ -150,6 +159,99 @@ def test_a_run_that_still_waits_at_the_end_is_kept(project: Path) -> None:
         assert screen.ended(process) == 7
         assert "to go on: geode runs resume" in screen.text
     assert len(list((project / ".geode" / "runs").glob("*.jsonl"))) == 1
+
+
+@pytest.mark.parametrize("killed_by", [signal.SIGTERM, signal.SIGHUP, signal.SIGKILL])
+def test_a_run_that_waits_outlives_the_chat_however_that_ends(project: Path, killed_by: signal.Signals) -> None:
+    with chatting(project, (calls(("save", {"text": "it"})),), "--tools", "app:everything") as (screen, process, _):
+        screen.types("Save it" + ENTER)
+        screen.sees("[l]ater")
+        screen.types("l\n")
+        screen.sees("Suspended")
+        screen.prompts()
+        process.send_signal(killed_by)
+        screen.ended(process)
+    (line,) = json.loads(geode("runs", "list", "--json", cwd=project).stdout)
+    assert (line["state"], line["prompt"]) == ("waits for a person: save", "Save it")
+
+
+def test_a_run_that_is_asked_about_again_outlives_the_chat_too(project: Path) -> None:
+    with chatting(project, (calls(("save", {"text": "it"})),), "--tools", "app:everything") as (screen, process, _):
+        screen.types("Save it" + ENTER)
+        screen.sees("[l]ater")
+        screen.types("l\n")
+        screen.sees("Suspended", "/resume ")
+        run_id = screen.text.rpartition("/resume ")[2].split()[0]
+        screen.prompts()
+        screen.types(f"/resume {run_id}{ENTER}")
+        screen.waits(lambda text: text.count("[l]ater") == 2, "the question again")
+        process.kill()
+        screen.ended(process)
+    (line,) = json.loads(geode("runs", "list", "--json", cwd=project).stdout)
+    assert line["prompt"] == "Save it"
+
+
+def test_a_run_that_went_on_elsewhere_is_not_gone_on_with_twice(project: Path) -> None:
+    script = (calls(("save", {"text": "it"})), says("Saved."))
+    with chatting(project, script, "--tools", "app:everything") as (screen, process, emulator):
+        screen.types("Save it" + ENTER)
+        screen.sees("[l]ater")
+        screen.types("l\n")
+        screen.sees("Suspended", "/resume ")
+        run_id = screen.text.rpartition("/resume ")[2].split()[0]
+        screen.prompts()
+        arguments = process.args
+        assert isinstance(arguments, list)
+        at = arguments[arguments.index("--base-url") + 1]
+        model = ("--model", "gpt-5.2", "--base-url", at, "--tools", "app:everything", "--journal", ".geode/runs")
+        assert geode("runs", "resume", run_id, *model, "--approve", "all", cwd=project).stdout == "Saved.\n"
+        screen.types(f"/resume {run_id}{ENTER}")
+        screen.sees("has been gone on with")
+        assert len(emulator.received) == 2
+
+
+def test_a_prompt_after_later_leaves_the_call_waiting_and_is_left_behind_by_resuming(project: Path) -> None:
+    script = (calls(("save", {"text": "it"})), says("Blue."), says("Saved."), says("Yes."))
+    with chatting(project, script, "--tools", "app:everything") as (screen, process, emulator):
+        screen.types("Save it" + ENTER)
+        screen.sees("[l]ater")
+        screen.types("l\n")
+        screen.sees("Suspended", "/resume ")
+        run_id = screen.text.rpartition("/resume ")[2].split()[0]
+        screen.prompts()
+        screen.types("Which colour?" + ENTER)
+        screen.sees("Blue.")
+        assert "Save it" in sent(emulator, 1)
+        assert "function_call" not in sent(emulator, 1)
+        screen.prompts()
+        screen.types(f"/resume {run_id}{ENTER}")
+        screen.sees(f"the conversation is that of run {run_id} from here on")
+        screen.waits(lambda text: text.count("[l]ater") == 2, "the question again")
+        screen.types("y\n")
+        screen.sees("Saved.")
+        screen.prompts()
+        screen.types("And?" + ENTER)
+        screen.sees("Yes.")
+        assert "saved it" in sent(emulator, 3)
+        assert "Which colour?" not in sent(emulator, 3)
+        screen.prompts()
+        screen.types(CTRL_D)
+        assert screen.ended(process) == 0
+
+
+def test_ctrl_d_at_a_question_puts_it_off_and_ends_the_chat(project: Path) -> None:
+    script = (calls(("save", {"text": "it"}), ("save", {"text": "more"})),)
+    with chatting(project, script, "--tools", "app:everything") as (screen, process, emulator):
+        screen.types("Save it" + ENTER)
+        screen.sees("[l]ater")
+        screen.types(CTRL_D)
+        assert screen.ended(process) == 7
+        assert "\ngeode chat: Suspended (no answer yet for save)" in screen.text
+        assert "to go on: geode runs resume" in screen.text
+        assert "/resume" not in screen.text, "there is no prompt for it any more"
+        assert len(emulator.received) == 1, "the model is told nothing"
+    (line,) = json.loads(geode("runs", "list", "--json", cwd=project).stdout)
+    assert line["state"] == "waits for a person: save"
 
 
 def test_ctrl_c_at_a_question_stops_the_round(project: Path) -> None:
