@@ -28,7 +28,9 @@ from tests.unit.application.rig import Recorder
 
 ASKED = Conversation((UserTurn((Text("Sum it up."),)),))
 ASK = text_call(ASKED, system="Be short.")
-WAYS_ON = "Another model may do: choose one, or name some to fall back on in [model.fallbacks] of routing.toml"
+WAYS_ON = (
+    "Another model may do: choose one (/model, geode model), or name some to fall back on in [model.fallbacks] of routing.toml"
+)
 
 
 class Several:
@@ -136,7 +138,7 @@ async def test_the_last_exception_of_a_chain_names_every_model() -> None:
     several = Several([fails(503, message="x")], [fails(529, message="y")])
     error = await several.fails(ModelCallError, policy=RetryPolicy(attempts=1))
     assert error.failure == CallFailure(529, "response", "y")
-    assert str(error) == "b m: y. Another model may do. Before that, a m: x"
+    assert str(error) == "b m: y. Another model may do: choose one (/model, geode model). Before that, a m: x"
 
 
 @pytest.mark.parametrize(

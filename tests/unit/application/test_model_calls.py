@@ -48,7 +48,10 @@ async def test_three_attempts_in_all_and_no_wait_after_the_last() -> None:
     # Full jitter, drawn at 0.5: half of min(2 * 2 ** (n - 1), 30) seconds.
     assert clock.slept == [1.0, 2.0]
     assert outcome.reason == "model_error"
-    ways_on = "Another model may do: choose one, or name some to fall back on in [model.fallbacks] of routing.toml"
+    ways_on = (
+        "Another model may do: choose one (/model, geode model), or name some to fall back on in [model.fallbacks] "
+        "of routing.toml"
+    )
     assert outcome.why == f"scripted: scripted failure, 3 attempts in 3.0 s. {ways_on}"
     assert isinstance(outcome.error, ModelCallError)
 

@@ -171,7 +171,7 @@ async def test_8_no_connection(monkeypatch: pytest.MonkeyPatch) -> None:
     assert "127.0.0.1:9" in outcome.why
     assert re.search(r", 3 attempts in \d+\.\d s\. ", outcome.why)
     assert ". base_url comes from OPENAI_BASE_URL. " in outcome.why
-    assert "Another model may do: choose one, or name some" in outcome.why
+    assert "Another model may do: choose one (/model, geode model), or name some" in outcome.why
     assert "[model.fallbacks]" in outcome.why
 
 

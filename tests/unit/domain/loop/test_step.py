@@ -61,7 +61,9 @@ from tests.unit.domain.builders import (
 )
 
 # Spec section 7: a transient failure that ran out names the ways on.
-WAYS_ON = "Another model may do: choose one, or name some to fall back on in [model.fallbacks] of routing.toml"
+WAYS_ON = (
+    "Another model may do: choose one (/model, geode model), or name some to fall back on in [model.fallbacks] of routing.toml"
+)
 
 HINT = Hint("wrap_up", WRAP_UP_TEXT)
 

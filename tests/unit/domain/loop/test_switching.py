@@ -191,7 +191,8 @@ def test_the_last_one_fails_as_before_and_every_model_is_named() -> None:
     assert outcome.reason == "model_error"
     assert outcome.failure == failure(500, "broken")
     assert outcome.why == (
-        "acme-payg acme-2: broken. Another model may do. Before that, acme-payg acme-1: busy; other-payg other-1: overloaded"
+        "acme-payg acme-2: broken. Another model may do: choose one (/model, geode model). "
+        "Before that, acme-payg acme-1: busy; other-payg other-1: overloaded"
     )
 
 

@@ -202,7 +202,7 @@ def test_a_run_that_went_on_elsewhere_is_not_gone_on_with_twice(project: Path) -
         screen.prompts()
         arguments = process.args
         assert isinstance(arguments, list)
-        at = arguments[arguments.index("--base-url") + 1]
+        at = str(arguments[arguments.index("--base-url") + 1])
         model = ("--model", "gpt-5.2", "--base-url", at, "--tools", "app:everything", "--journal", ".geode/runs")
         assert geode("runs", "resume", run_id, *model, "--approve", "all", cwd=project).stdout == "Saved.\n"
         screen.types(f"/resume {run_id}{ENTER}")
