@@ -305,7 +305,7 @@ def test_the_part_of_the_request_that_is_wrong_is_named_once(error: Any, message
     ("location", "shown"),
     [
         ("https://new.example/v1/chat/completions", "https://new.example/v1/chat/completions"),
-        ("https://ada:secret@new.example/v1?key=secret#secret", "https://new.example/v1"),
+        ("https://ada:secret@new.example/v1?key=secret#secret", "https://***@new.example/v1?***"),
         ("/v2/chat/completions", "/v2/chat/completions"),
     ],
 )
