@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from geode.domain.errors import Misuse
-from geode.domain.provider import Provider, shown_address
+from geode.domain.provider import Provider, address_problem, shown_address, shown_path
 
 UNTYPED: Any = Provider
 URL = "http://gpu-3:8000/v1"
@@ -147,3 +147,16 @@ def test_a_refusal_shows_what_is_wrong_with_an_address_and_no_secret() -> None:
 
 def test_no_variable_has_an_equals_sign_in_its_name() -> None:
     assert refusal(key="env:LAB=KEY") == refusal(key="env:")
+
+
+def test_a_path_in_a_file_is_shown_without_what_could_be_a_key() -> None:
+    assert shown_path(("providers", "sk-abc", "key")) == "providers.***.key"
+    assert shown_path(("model", "defaults")) == "model.defaults"
+
+
+def test_what_is_wrong_with_an_address_is_told_with_what_of_it_may_be_shown() -> None:
+    form = "base_url must be http://HOST:PORT/… or https://…, without ? and #, got"
+    assert address_problem("nowhere") == f"{form} 'nowhere'"
+    assert address_problem(5) == f"{form} int"
+    assert shown_address("http://Xerxes/v1?a") == "http://Xerxes/v1?***"
+    assert shown_address("http://x/v1#") == "http://x/v1#"

@@ -34,6 +34,7 @@ QUIRKS_OF_CHAT = "quirks are of compatible Chat servers; this wire has none [pro
             f"Quirks(output_limit=…) takes 'max_tokens', 'max_completion_tokens', got '{'x' * 79}",
         ),
         ({"choice": "auto"}, "Quirks(choice=…): the kinds of tool choice are auto, none, required, named, got 'auto'"),
+        ({"choice": ""}, "Quirks(choice=…): the kinds of tool choice are auto, none, required, named, got ''"),
         (
             {"choice": ["auto", "any"]},
             "Quirks(choice=…): the kinds of tool choice are auto, none, required, named, got ['auto', 'any']",

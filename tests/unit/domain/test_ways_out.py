@@ -53,6 +53,12 @@ WAYS: list[tuple[CallFailure, str]] = [
     (failure(401), "Check the key: it is wrong, expired or not one of this provider"),
     (failure(403), "Check what the key may use; the provider knows it and refuses this"),
     (failure(200, type="authentication_error"), "Check the key: it is wrong, expired or not one of this provider"),
+    # No server was asked: what could not be read says itself what to do.
+    (failure(None, phase="connect", type="authentication_error"), ""),
+    (
+        failure(None, phase="stream", type="authentication_error"),
+        "Check the key: it is wrong, expired or not one of this provider",
+    ),
     # A model that is not there.
     (failure(404, code="model_not_found"), "See: geode models"),
     (failure(404, "model: claude-nope", type="not_found_error"), "See: geode models"),
