@@ -150,8 +150,8 @@ async def _resume_kept(chat: Chat, given: str) -> None:
         raise Misuse("runs-which", f'no run "{given:.80}" waits in this chat, and none is kept in {chat.runs_folder}')
     journal = FileJournal(chat.runs_folder)
     run_id = which_run(journal, given)
-    check_tools(journal, run_id, (tool.spec.name for tool in chat.tools))
     state = replay(journal.recorded(run_id)).state
+    check_tools(state, (tool.spec.name for tool in chat.tools))
     if state is None or isinstance(state.pending, Finish):
         raise Misuse("runs-which", f"run {run_id} is over: there is nothing to go on with")
     _tell_left_behind(chat, state)

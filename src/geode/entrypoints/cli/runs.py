@@ -15,6 +15,7 @@ from geode.domain.errors import Misuse
 from geode.domain.json_value import dump_json
 from geode.domain.loop.actions import Suspend
 from geode.domain.loop.recording import replay
+from geode.domain.loop.state import State
 from geode.domain.policy import Policy
 from geode.entrypoints.cli.arguments import DEFAULT_JOURNAL
 from geode.entrypoints.cli.exit_codes import NOT_ALL, exit_code
@@ -105,33 +106,35 @@ def _replay(journal: FileJournal, run_id: str, *, as_json: bool) -> int:
     return 0 if divergence is None else NOT_ALL
 
 
-def check_tools(journal: FileJournal, run_id: str, given: Iterable[str]) -> None:
+def check_tools(state: State | None, given: Iterable[str]) -> None:
     """Misuse where a call that waits for a person has no tool here: it would fail, and the run would go on without it."""
-    state = replay(journal.recorded(run_id)).state
     if state is None or not isinstance(state.pending, Suspend):
         return
     missing = sorted({state.round.call(id).name for id in state.pending.asked} - set(given))
     if missing:
-        raise Misuse("runs-tools", f"run {run_id} waits with calls of {', '.join(missing)}: give --tools MODULE:NAME as it had")
+        raise Misuse(
+            "runs-tools",
+            f"run {state.terms.run_id} waits with calls of {', '.join(missing)}: give --tools MODULE:NAME as it had",
+        )
 
 
 def _resume(journal: FileJournal, run_id: str, arguments: Namespace) -> int:
     """stdout is for the run alone, as in `geode run`."""
     out = sys.stdout
     with contextlib.redirect_stdout(sys.stderr), contextlib.ExitStack() as until_the_end:
-        check_tools(journal, run_id, (tool.spec.name for tool in load_tools(arguments.tools)))
+        state = replay(journal.recorded(run_id)).state
+        check_tools(state, (tool.spec.name for tool in load_tools(arguments.tools)))
         shown = AsJsonLines(out) if arguments.jsonl else AnswerOnly(out)
         told = Told(shown)
-        opening = opened(_with_its_model(arguments, journal, run_id), told, Policy(), journal, until_the_end)
+        opening = opened(_with_its_model(arguments, state), told, Policy(), journal, until_the_end)
         outcome = asyncio.run(perform(lambda loop: loop.resume_run(run_id), opening, told))
         shown.end(outcome)
         tell_way_on(outcome, journal, arguments)
     return exit_code(outcome)
 
 
-def _with_its_model(arguments: Namespace, journal: FileJournal, run_id: str) -> Namespace:
+def _with_its_model(arguments: Namespace, state: State | None) -> Namespace:
     """Without another model named, the one that the run has, where somebody serves it here: nothing switches by itself."""
-    state = replay(journal.recorded(run_id)).state
     if arguments.model or arguments.base_url or state is None:
         return arguments
     owner = state.terms.owner
