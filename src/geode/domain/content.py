@@ -9,10 +9,10 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any, Final, Literal, NoReturn, TypeAlias, get_args
 
+from geode.domain.addresses import shown_address
 from geode.domain.errors import Misuse
 from geode.domain.json_value import clean_text
 from geode.domain.pictures import ImageType, image_type
-from geode.domain.provider import shown_address
 
 DocumentType: TypeAlias = Literal["application/pdf", "text/plain"]
 

@@ -6,8 +6,9 @@ from typing import Any
 
 import pytest
 
+from geode.domain.addresses import address_problem, shown_address, shown_path
 from geode.domain.errors import Misuse
-from geode.domain.provider import Provider, address_problem, shown_address, shown_path
+from geode.domain.provider import Provider
 
 UNTYPED: Any = Provider
 URL = "http://gpu-3:8000/v1"

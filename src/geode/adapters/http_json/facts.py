@@ -13,9 +13,9 @@ from geode.adapters.http_json.endpoint import Endpoint
 from geode.adapters.http_json.json_bytes import read_object
 from geode.adapters.http_json.reading import mapping, string
 from geode.adapters.http_json.refusals import body_of
+from geode.domain.addresses import shown_address
 from geode.domain.failures import CallFailure
 from geode.domain.json_value import clean_text, dump_json
-from geode.domain.provider import shown_address
 from geode.domain.quota import Quota, quotas_in_error, read_quotas
 from geode.domain.retry import read_retry_hint
 

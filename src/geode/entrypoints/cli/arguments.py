@@ -297,7 +297,7 @@ def _target(text: str) -> tuple[str, str]:
 
 def _address(text: str) -> str:
     if not text.startswith(("http://", "https://")) or not text.partition("://")[2]:
-        from geode.domain.provider import shown_address
+        from geode.domain.addresses import shown_address
 
         raise argparse.ArgumentTypeError(f"{shown_address(text)!r} is no address: http://HOST:PORT or https://…")
     return text.rstrip("/")

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from geode.adapters.environment import Environment
+from geode.domain.addresses import shown_address, shown_path
 from geode.domain.errors import Misuse
 from geode.domain.json_value import dump_json
 from geode.domain.key_sources import (
@@ -22,7 +23,6 @@ from geode.domain.key_sources import (
 )
 from geode.domain.models import ModelRow, row_of, rows_for
 from geode.domain.prices import Price, price_of
-from geode.domain.provider import shown_address, shown_path
 from geode.domain.routing import Route, resolve
 from geode.domain.targets import Target
 from geode.entrypoints.cli.config import columns

@@ -7,8 +7,9 @@ from argparse import Namespace
 from collections.abc import Sequence
 from dataclasses import replace
 
+from geode.domain.addresses import address_problem
 from geode.domain.errors import Misuse
-from geode.domain.provider import Provider, address_problem
+from geode.domain.provider import Provider
 from geode.domain.targets import Target, WireName
 from geode.entrypoints.config import configuration, no_model
 from geode.entrypoints.routes.connections import SDK_OF

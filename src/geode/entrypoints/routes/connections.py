@@ -14,11 +14,11 @@ from returns.result import Result
 
 from geode.adapters.environment import PROCESS, Environment
 from geode.adapters.http_json.endpoint import Endpoint
+from geode.domain.addresses import address_problem
 from geode.domain.configuration import Found
 from geode.domain.errors import Misuse
 from geode.domain.key_sources import FromVariable, GivesSecrets, KeySource, NoKey, parse_key_source
 from geode.domain.models import ModelRow, rows_for
-from geode.domain.provider import address_problem
 from geode.domain.request import Capabilities
 from geode.domain.routing import Route
 from geode.domain.targets import CredentialRoute, Target, Transport

@@ -7,10 +7,11 @@ from dataclasses import replace
 from types import MappingProxyType
 from typing import Any, Final, cast
 
+from geode.domain.addresses import address_rule
 from geode.domain.key_sources import KEY_FORMS, GivenKey, parse_key_source
 from geode.domain.naming import closest
 from geode.domain.prices import Price
-from geode.domain.provider import Provider, address_rule
+from geode.domain.provider import Provider
 from geode.domain.routing import RoutingTable, resolve, target_of
 from geode.domain.targets import (
     BUILT_IN,

@@ -12,10 +12,10 @@ from typing import Any, Final
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from geode.adapters.toml_files import TomlFile, read_toml
+from geode.domain.addresses import shown_path
 from geode.domain.configuration import toml_kind
 from geode.domain.errors import Misuse
 from geode.domain.naming import closest
-from geode.domain.provider import shown_path
 
 ADAPTERS_FILE: Final = "adapters.toml"
 _OTHERS_WRITE: Final = 0o022

@@ -17,8 +17,8 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Final
 
 from geode.adapters.toml_files import TomlFile, read_toml
+from geode.domain.addresses import shown_path
 from geode.domain.errors import Misuse
-from geode.domain.provider import shown_path
 from geode.domain.targets import BUILT_IN, Target
 from geode.entrypoints.places import user_folder
 from geode.entrypoints.routes.plugins import BUILT_IN_ORIGIN, allowed, foreign, installed, listed, missing
