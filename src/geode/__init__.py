@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from geode.domain.loop.outcome import Stopped as Stopped
     from geode.domain.loop.outcome import Suspended as Suspended
     from geode.domain.offload import ResultLimits as ResultLimits
+    from geode.domain.mcp_server import McpServer as McpServer
     from geode.domain.policy import Policy as Policy
     from geode.domain.provider import Provider as Provider
     from geode.domain.reply import Usage as Usage
@@ -101,6 +102,7 @@ _HOME: Final = {
     "geode.domain.errors": ("Misuse",),
     "geode.domain.loop.outcome": ("Answered", "Exhausted", "Failed", "Outcome", "Refused", "Stopped", "Suspended"),
     "geode.domain.offload": ("ResultLimits",),
+    "geode.domain.mcp_server": ("McpServer",),
     "geode.domain.policy": ("Policy",),
     "geode.domain.reply": ("Usage",),
     "geode.domain.retry": ("RetryPolicy",),

@@ -20,6 +20,7 @@ from geode.ports.adapters import (
 from geode.ports.conversations import StaleConversation, UnknownConversation
 from geode.ports.credentials import CredentialError
 from geode.ports.journal import JournalError
+from geode.ports.tool_sources import ToolSourceError
 
 __all__ = [
     "AdapterAlreadyRegisteredError",
@@ -38,5 +39,6 @@ __all__ = [
     "RequestRefused",
     "StaleConversation",
     "StreamInterrupted",
+    "ToolSourceError",
     "UnknownConversation",
 ]

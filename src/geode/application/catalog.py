@@ -74,6 +74,7 @@ def _facts(tool: Tool) -> ToolFacts:
         poller=tool.poller,
         idempotent=tool.idempotent,
         reconciles=tool.reconcile is not None,
+        origin=tool.origin,
     )
 
 

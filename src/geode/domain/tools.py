@@ -66,7 +66,7 @@ class ToolFacts:
     `fallback` name the tools that stand in for this one when it keeps failing. `max_calls` bounds its
     executions in a run. `poller`: to call it again with the same arguments is what it is for.
     `idempotent`: running a call twice has the effect of once; `reconciles`: the tool can tell what became
-    of a call.
+    of a call. `origin` says which source it comes from, for a source that has to be asked for its tools.
     """
 
     tier: SafetyTier
@@ -78,6 +78,7 @@ class ToolFacts:
     poller: bool = False
     idempotent: bool = False
     reconciles: bool = False
+    origin: str = ""
 
 
 def same_contract(one: ToolSpec, other: ToolSpec) -> bool:

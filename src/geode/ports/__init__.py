@@ -43,7 +43,8 @@ from geode.ports.model import CallPart, Delta, Emit, ModelAdapter, TextPart, Thi
 from geode.ports.results import Origin, Piece, ResultStore, StoredResults
 from geode.ports.schema import SchemaValidator
 from geode.ports.session import Loop, SessionFactory
-from geode.ports.tools import Tool
+from geode.ports.tool_sources import Listing, OpenSource, ToolSource, ToolSourceError
+from geode.ports.tools import Tool, ToolContext, ToolError
 
 __all__ = [
     "AdapterCallRequest",
@@ -77,6 +78,7 @@ __all__ = [
     "Kept",
     "Limits",
     "Listed",
+    "Listing",
     "Loop",
     "Media",
     "ModelAdapter",
@@ -84,6 +86,7 @@ __all__ = [
     "NoTools",
     "Observer",
     "Opaque",
+    "OpenSource",
     "Origin",
     "Owner",
     "Part",
@@ -104,8 +107,12 @@ __all__ = [
     "ThinkingPart",
     "Tool",
     "ToolChoice",
+    "ToolContext",
+    "ToolError",
     "ToolResult",
     "ToolResultsTurn",
+    "ToolSource",
+    "ToolSourceError",
     "ToolSpec",
     "ToolUseBlock",
     "Turn",

@@ -79,7 +79,8 @@ class Tool:
     When a run is taken up whose process ended during a call, nobody knows what the call has done.
     `idempotent` promises that running it again, with the same `ToolContext.idempotency_key`, has the
     effect of once. `reconcile` finds out: it gets the arguments and the context of the call and returns
-    the result that the call had, or NotRun(). The rest is explained at `ToolFacts`.
+    the result that the call had, or NotRun(). `deferred`: where there are many tools it need not be in the list
+    that every request carries; the model finds it by searching. The rest is explained at `ToolFacts`.
     """
 
     spec: ToolSpec
@@ -94,3 +95,5 @@ class Tool:
     poller: bool = False
     idempotent: bool = False
     reconcile: Invoke | None = None
+    deferred: bool = False
+    origin: str = ""
