@@ -30,8 +30,8 @@ if TYPE_CHECKING:
     from geode.domain.loop.outcome import Refused as Refused
     from geode.domain.loop.outcome import Stopped as Stopped
     from geode.domain.loop.outcome import Suspended as Suspended
-    from geode.domain.offload import ResultLimits as ResultLimits
     from geode.domain.mcp_server import McpServer as McpServer
+    from geode.domain.offload import ResultLimits as ResultLimits
     from geode.domain.policy import Policy as Policy
     from geode.domain.provider import Provider as Provider
     from geode.domain.reply import Usage as Usage
@@ -66,6 +66,7 @@ __all__ = [
     "Image",
     "ImageUrl",
     "Later",
+    "McpServer",
     "Misuse",
     "NotRun",
     "Outcome",
