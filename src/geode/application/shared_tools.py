@@ -156,7 +156,9 @@ class SharedTools:
         asked = 0 if task is None else task.cancelling()
         try:
             yield
-        except (Exception, asyncio.CancelledError) as error:
+        except KeyboardInterrupt:
+            raise
+        except BaseException as error:
             if isinstance(error, asyncio.CancelledError) and (task is None or task.cancelling() > asked):
                 raise
             told = isinstance(error, ToolSourceError)
