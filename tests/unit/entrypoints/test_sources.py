@@ -354,3 +354,16 @@ async def test_a_suspended_run_finds_its_tool_in_another_process_by_its_name() -
     async with geode.session(model=ScriptedModel(), tools=[other], approve=later) as loop:
         again = await loop.resume(first.snapshot, answers)
     assert isinstance(again, geode.Suspended), "another server of the same name is asked about again"
+
+
+async def test_a_session_that_nobody_watches_says_which_found_tools_will_be_denied(caplog: pytest.LogCaptureFixture) -> None:
+    """Spec section 4, and once all of them are known."""
+    docs = Shelf("docs", *(found(f"erase_{n}", tier=geode.SafetyTier.DANGEROUS) for n in range(22)))
+    with caplog.at_level(logging.WARNING, "geode"):
+        await geode.run("go", model=ScriptedModel(says("done")), tools=[docs])
+    (said,) = [record.getMessage() for record in caplog.records]
+    assert said.startswith("erase_0 is DANGEROUS, erase_1 is DANGEROUS, ")
+    assert said.endswith(
+        "erase_19 is DANGEROUS and 2 more and the session has no approve=; every call will be denied. "
+        "Add approve=, or tiers= or trusted=True of the McpServer"
+    )
