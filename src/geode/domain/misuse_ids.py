@@ -73,6 +73,7 @@ MISUSE_IDS: Final[Mapping[str, str]] = {
     "policy-value": "A limit is out of its range.",
     "prompt-type": "A prompt is text, an `Image`, a `Document`, or a list of them.",
     "provider": "A `Provider` has a name, a wire, a dialect, an address or a key that cannot work.",
+    "provider-options": "`provider_options=` has an option that its provider does not have, or takes otherwise.",
     "providers-type": "`providers=` takes a list of `Provider`.",
     "routing-file": "`~/.geode/routing.toml` says something that cannot be; the message names file, line and column.",
     "result-id": "The id of a stored result is `r_` and 26 letters of a-z2-7: geode makes it up, nobody else.",
