@@ -38,7 +38,7 @@ def head(request: AdapterCallRequest, dialect: Dialect, options: RelayOptions) -
         outer, *inner = dialect.effort
         yield outer, dump_bytes({inner[0]: request.effort} if inner else request.effort)
     if dialect.thinking_switch:
-        yield "thinking", dump_bytes(_thinking(request.effort))
+        yield "thinking", dump_bytes(thinking_switch(request.effort))
     if request.temperature is not None:
         yield "temperature", dump_bytes(request.temperature)
     if request.response_schema is not None:
@@ -71,7 +71,7 @@ def choice(value: ToolChoice) -> str | dict[str, Any]:
             return {"type": "function", "function": {"name": sent_name(name)}}
 
 
-def _thinking(effort: str | None) -> dict[str, Any]:
+def thinking_switch(effort: str | None) -> dict[str, Any]:
     """Whether to think follows from the effort that was chosen. What was thought before is kept: by itself the server
     throws it away with each call, although it comes back to it."""
     switch = {} if effort is None else {"type": "disabled" if effort in _IDLE else "enabled"}

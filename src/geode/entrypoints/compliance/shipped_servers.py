@@ -7,7 +7,13 @@ from dataclasses import replace
 from typing import ClassVar
 
 from geode.domain.targets import Quirks
-from geode.entrypoints.compliance.shipped import ChatGlmHarness, ChatHarness, MessagesHarness, ShippedHarness
+from geode.entrypoints.compliance.shipped import (
+    ChatGlmHarness,
+    ChatHarness,
+    ChatOpenrouterHarness,
+    MessagesHarness,
+    ShippedHarness,
+)
 from geode.entrypoints.routes.capabilities import capabilities_of
 from geode.entrypoints.routes.file import table_of
 from geode.entrypoints.routes.grammar import grammar_problems
@@ -35,6 +41,18 @@ class AnthropicOAuthHarness(MessagesHarness):
     """The same wire, with a token in the place of a key."""
 
     name, stands_for = "anthropic-oauth", ""
+
+
+class OpenrouterPaygHarness(ChatOpenrouterHarness):
+    """The relay to Anthropic: what it has read is marked for its cache."""
+
+    name, stands_for, model = "openrouter-payg", "", "anthropic/claude-sonnet-4.6"
+
+
+class GlmPaygHarness(ChatGlmHarness):
+    """The same wire, paid by use, to a model that always thinks."""
+
+    name, stands_for, model = "glm-payg", "", "glm-5.3"
 
 
 class GlmCodingPlanHarness(ChatGlmHarness):
