@@ -98,15 +98,22 @@ def _problem(name: object, value: object) -> str:
         named = (
             isinstance(value, list | tuple) and len(value) > 0 and all(isinstance(one, str) and one.strip() for one in value)
         )
-        return "" if named else f"the option {name} is a list of one name or more, got {value!r:.80}"
+        return "" if named else f"the option {name} is a list of one name or more, got {_kind(value)}"
     if name in _SWITCHES:
-        return "" if isinstance(value, bool) else f"the option {name} is true or false, got {value!r:.80}"
+        return "" if isinstance(value, bool) else f"the option {name} is true or false, got {_kind(value)}"
     if name in _WORDS:
         words = _WORDS[name]
         return (
-            "" if isinstance(value, str) and value in words else f"the option {name} is {' or '.join(words)}, got {value!r:.80}"
+            ""
+            if isinstance(value, str) and value in words
+            else f"the option {name} is {' or '.join(words)}, got {_kind(value)}"
         )
     return _header_problem(name, value)
+
+
+def _kind(value: object) -> str:
+    """What a value is, without the value: it may be a secret in the wrong place."""
+    return "other text" if isinstance(value, str) else type(value).__name__
 
 
 def _header_problem(name: str, value: object) -> str:
