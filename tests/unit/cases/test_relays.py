@@ -2,25 +2,30 @@
 
 from __future__ import annotations
 
+import json
 from typing import Any
 
 import httpx2
 import pytest
 
 import geode
-from geode.adapters.chat_completions.model import chat_model
+from geode.adapters.chat_completions.dialects import DIALECTS
+from geode.adapters.chat_completions.model import chat_model, with_quirks
+from geode.adapters.chat_completions.wire import ChatWire
 from geode.adapters.clock_manual import ManualClock
 from geode.adapters.http_json.endpoint import Endpoint
 from geode.domain.choice import Auto
 from geode.domain.conversation import Conversation
 from geode.domain.failures import FailureClass, classify_retry_error
+from geode.domain.negotiation import negotiate
 from geode.domain.policy import Policy
 from geode.domain.request import AdapterCallRequest
-from geode.domain.targets import DialectName
+from geode.domain.targets import DialectName, Quirks
 from geode.entrypoints.emulator import Protocol
+from geode.entrypoints.routes.capabilities import capabilities_of
 from tests.unit.application.rig import loop_of
 from tests.unit.cases.server import Json, refused, reply, sent
-from tests.unit.cases.turns import T1, Counted, user
+from tests.unit.cases.turns import ME, T1, Counted, user
 
 
 async def answered_so(status: int, body: Json, *, tools: bool = False) -> tuple[geode.Outcome, int]:
@@ -62,7 +67,7 @@ async def test_cf_12_metadata_that_nobody_reads_makes_no_answer_unusable() -> No
     found = await reply("chat", body, "openrouter")
     assert (found.text, found.stop.value) == ("hi", "end")
 
-    nothing = {"provider": None, "model": 7, "usage": None, "created": "x", "openrouter_metadata": []}
+    nothing: Json = {"provider": None, "model": 7, "usage": None, "created": "x", "openrouter_metadata": []}
     assert (await reply("chat", {**body, **nothing}, "openrouter")).text == "hi"
 
 
@@ -93,6 +98,15 @@ def test_so_07_a_schema_goes_out_beside_tools_too(protocol: Protocol, dialect: D
         "json_schema": {"name": "response", "strict": False, "schema": ANSWER},
     }
     assert ("tools" in body) == bool(tools)
+
+
+def test_so_07_a_server_that_is_said_to_take_one_is_sent_it() -> None:
+    quirks = Quirks(response_schema=True)
+    request = AdapterCallRequest("m", Conversation((user("go"),)), tools=(T1,), response_schema=ANSWER)
+    able = with_quirks(capabilities_of("chat"), quirks)
+    agreed = negotiate("lab", request, able).unwrap().request
+    body = json.loads(ChatWire(DIALECTS["generic"].with_quirks(quirks)).encode(agreed, ME))
+    assert body["response_format"]["json_schema"]["schema"] == ANSWER
 
 
 @pytest.mark.parametrize("dialect", ["glm", "generic"])

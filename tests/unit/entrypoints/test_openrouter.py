@@ -98,18 +98,16 @@ async def test_it_is_a_provider_of_its_own_and_the_direct_one_is_never_asked_in_
 async def test_charge_and_route_are_in_the_usage_and_in_events(relay: Any, streamed: bool) -> None:
     relay(calls(READ), says("done"))
     seen: list[Event] = []
-    settings = {"model": CLAUDE, "tools": [READER], "observe": seen.append}
-    async with geode.session(**settings) as loop:
+    async with geode.session(model=CLAUDE, tools=[READER], observe=seen.append) as loop:
         if streamed:
-            async for event in loop.stream("hi"):
-                last = event
-            assert isinstance(last, Finished)
-            outcome = last.outcome
+            async for _ in loop.stream("hi"):
+                pass
         else:
-            outcome = await loop.run("hi")
+            await loop.run("hi")
 
     # 15 tokens a call, a dollar for a million of them.
-    assert outcome.usage.cost_usd == Decimal("0.00003")
+    (finished,) = [event for event in seen if isinstance(event, Finished)]
+    assert finished.outcome.usage.cost_usd == Decimal("0.00003")
     replied = [event for event in seen if isinstance(event, ModelReplied)]
     assert [event.usage.cost_usd for event in replied] == [Decimal("0.000015")] * 2
     assert {event.route for event in replied} == {"Emulated: anthropic/claude-sonnet-4.6"}
@@ -355,8 +353,7 @@ async def test_credit_that_is_only_held_back_is_waited_for(relay: Any) -> None:
 async def test_a_stream_that_breaks_after_a_200_is_a_failure_and_never_an_answer(relay: Any) -> None:
     there = relay(*[malformed("error_in_stream")] * 3)
     async with geode.session(model=CLAUDE, policy=Policy(retry=AT_ONCE)) as loop:
-        async for event in loop.stream("hi"):
-            last = event
+        *_, last = [event async for event in loop.stream("hi")]
     assert isinstance(last, Finished)
     assert isinstance(last.outcome, geode.Failed)
     assert "Provider disconnected" in last.outcome.why

@@ -84,7 +84,7 @@ def declared_quirks(lines: str) -> Quirks:
 
 
 class NullContentHarness(DeclaredHarness):
-    """Takes pictures in results, forces no tool, and has the newer name of the bound."""
+    """Takes pictures in results and a schema for the answer, forces no tool, and has the newer name of the bound."""
 
     toml = """
         choice = ["auto", "none"]
@@ -92,8 +92,11 @@ class NullContentHarness(DeclaredHarness):
         images = "in_result"
         stream_usage = true
         output_limit = "max_completion_tokens"
+        response_schema = true
     """
-    capabilities = replace(capabilities_of("chat"), choices=frozenset({"auto", "none"}), images="in_result")
+    capabilities = replace(
+        capabilities_of("chat"), choices=frozenset({"auto", "none"}), images="in_result", response_schema=True
+    )
     refuses = frozenset({"forced_choice", "empty_content", "absent_content", "max_tokens"})
 
 

@@ -181,10 +181,13 @@ def test_the_users_prefixes_come_first_in_their_order(file: Path) -> None:
 
 def test_a_server_has_the_quirks_that_are_declared(file: Path) -> None:
     quirks = '[providers.lab.quirks]\nchoice = ["auto", "none"]\ncontent_beside_calls = "empty"\nimages = "none"\n'
-    table = merged(file, LAB + quirks + 'stream_usage = false\noutput_limit = "max_completion_tokens"\ntools = false\n')
+    table = merged(
+        file,
+        LAB + quirks + 'stream_usage = false\noutput_limit = "max_completion_tokens"\ntools = false\nresponse_schema = true\n',
+    )
     transport = table.targets["lab"].transport
     assert transport is not None
-    assert transport.quirks == Quirks(False, frozenset({"auto", "none"}), "empty", "none", False, "max_completion_tokens")
+    assert transport.quirks == Quirks(False, frozenset({"auto", "none"}), "empty", "none", False, "max_completion_tokens", True)
 
 
 def test_rows_of_a_server_hold_there_alone(file: Path) -> None:
