@@ -23,7 +23,8 @@ EVERYTHING: dict[str, Any] = {
 
 
 def test_nothing_given_is_nothing_sent() -> None:
-    for given in (None, {}):
+    empty: dict[str, Any] = {}
+    for given in (None, empty):
         options = relay_options(given).unwrap()
         assert options == NO_OPTIONS
         assert (options.routing, options.headers) == ({}, {})

@@ -53,7 +53,8 @@ def relay(monkeypatch: pytest.MonkeyPatch) -> Any:
 
 
 async def ran(model: str = CLAUDE, **settings: Any) -> geode.Outcome:
-    return await geode.run("hi", model=model, **{"tools": [READER], "policy": Policy(retry=AT_ONCE), **settings})
+    given: dict[str, Any] = {"tools": [READER], "policy": Policy(retry=AT_ONCE), **settings}
+    return await geode.run("hi", model=model, **given)
 
 
 # ---- `openrouter/<publisher>/<model>`: exactly one outer namespace is removed ----------------------
