@@ -61,7 +61,7 @@ class Child:
         self._errors, self._listening = deque[str](maxlen=_KEPT_LINES), list[asyncio.Task[None]]()
         self._logged, self.is_silent, self._too_long = 0, False, False
 
-    def trouble_of(self, _id: int) -> Trouble | None:
+    def trouble_of(self, _id: int, _said: str) -> Trouble | None:
         """What went wrong with one request alone: nothing ever."""
         return None
 
@@ -93,7 +93,7 @@ class Child:
         import anyio
 
         process = self._process = await self._started()
-        read_in, read = anyio.create_memory_object_stream["SessionMessage | Exception"](16)
+        read_in, read = anyio.create_memory_object_stream["SessionMessage | Exception"](0)
         # A child that does not read must not hold up who is cancelled while telling it something.
         write, written = anyio.create_memory_object_stream["SessionMessage"](math.inf)
         self._listening = [asyncio.create_task(self._listen(process))]

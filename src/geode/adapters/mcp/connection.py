@@ -49,7 +49,7 @@ class _Way(Protocol):
 
     def streams(self) -> AbstractAsyncContextManager[TransportStreams]: ...
 
-    def trouble_of(self, id: int, /) -> Trouble | None: ...
+    def trouble_of(self, id: int, said: str, /) -> Trouble | None: ...
 
     async def end(self) -> End: ...
 
@@ -85,6 +85,11 @@ class Connection:
     def is_over(self) -> bool:
         return self._leave.is_set() or self._over.done()
 
+    @property
+    def is_done(self) -> bool:
+        """Whether nothing of it is left."""
+        return self._task is not None and self._task.done()
+
     async def open(self) -> Greeting:
         """Shake hands. Lost if that fails, or is not done within the server's start timeout."""
         task = self._task = asyncio.create_task(self._live())
@@ -115,7 +120,7 @@ class Connection:
             options: Any = {"request_id": id, **({"on_progress": progress} if progress else {})}
             return await self._dispatcher.send_raw_request(method, params, options)
         except MCPError as error:
-            found = self._way.trouble_of(id)
+            found = self._way.trouble_of(id, error.message)
             if found is not None:
                 raise self._discreet(found) from None
             if error.code == CONNECTION_CLOSED and (self.is_over or error.message.startswith(_CUT_OFF)):
@@ -196,7 +201,7 @@ class Connection:
             said = await session.initialize()
         except MCPError as error:
             # The handshake has the first id.
-            found = self._way.trouble_of(1)
+            found = self._way.trouble_of(1, error.message)
             raise found if found is not None else error
         name, of = self.shown(said.server_info.name), self.shown(said.server_info.version)
         return Greeting(name, of, said.protocol_version)

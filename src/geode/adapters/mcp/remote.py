@@ -20,6 +20,8 @@ _CONNECT_SECONDS: Final = 10.0
 # What a server is only told, and saying goodbye, must not hold up what it is asked.
 _TOLD_SECONDS: Final = 5.0
 _GOODBYE_SECONDS: Final = 2.0
+# What the protocol's client says where the server did not speak the protocol.
+_STAND_INS: Final = ("Server returned an error response", "Session terminated", "Not Found")
 MAX_EVENT: Final = 64 * 1024 * 1024
 
 
@@ -31,9 +33,10 @@ class Remote:
         self._troubles: dict[int, Trouble] = {}
         self.is_silent, self.has_expired = False, False
 
-    def trouble_of(self, id: int) -> Trouble | None:
-        """What went wrong with one request; it is told once."""
-        return self._troubles.pop(id, None)
+    def trouble_of(self, id: int, said: str) -> Trouble | None:
+        """What went wrong with one request, below the protocol; told once. `said` is the error of the protocol."""
+        found = self._troubles.pop(id, None)
+        return found if isinstance(found, Expired) or said in _STAND_INS else None
 
     async def end(self) -> End:
         return End("was lost")
@@ -65,7 +68,7 @@ class Remote:
             return
         if status == 404 and in_session:
             self._troubles[id] = Expired()
-        elif not response.headers.get("content-type", "").lower().startswith("application/json"):
+        else:
             self._troubles[id] = Lost(End(f"answered {status}")) if status >= 500 else Refused(status, f"answered {status}")
 
     def _failed(self, id: int, error: Exception, *, sent: bool) -> None:
