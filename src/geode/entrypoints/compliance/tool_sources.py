@@ -61,12 +61,13 @@ class ToolSourceContract(Contract):
             yield found, await found.listing()
 
     async def test_it_says_who_it_is(self) -> None:
-        async with self.made.source() as one, self.made.source() as other:
-            assert isinstance(one, ToolSource)
-            assert one.name.strip() == one.name != ""
-            assert one.origin.strip() == one.origin != ""
-            assert (one.name, one.origin) == (other.name, other.origin)
-            assert one.required in (True, False)
+        async with self.made.source() as source:
+            assert isinstance(source, ToolSource)
+            said = (source.name, source.origin, source.required)
+            assert [one for one in said[:2] if one.strip() != one or not one] == []
+            assert said[2] in (True, False)
+            async with source.opened():
+                assert (source.name, source.origin, source.required) == said
 
     async def test_its_tools_have_names_of_their_own_and_say_where_they_are_from(self) -> None:
         async with self.made.source() as source, source.opened() as opened:
