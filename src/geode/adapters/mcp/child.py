@@ -33,6 +33,9 @@ _GRACE_SECONDS: Final = 1.0
 _ASKED_SECONDS: Final = 0.5
 _KILLED_SECONDS: Final = 1.0
 _LOOK_SECONDS: Final = 0.01
+_WATCH_SECONDS: Final = 0.1
+# What was printed last is read within this time once the program is gone.
+_REST_SECONDS: Final = 0.2
 _KEPT_LINES: Final = 5
 _SHOWN: Final = 300
 _LOGGED_LINES: Final = 20
@@ -71,7 +74,7 @@ class Child:
         if process is None:
             return End("was not started")
         await _gone(process, _GRACE_SECONDS)
-        await asyncio.wait(self._listening, timeout=10 * _LOOK_SECONDS)
+        await asyncio.wait(self._listening, timeout=_REST_SECONDS)
         return End(self._how(process), self._errors[-1] if self._errors else "")
 
     def last_words(self) -> str:
@@ -97,7 +100,9 @@ class Child:
         # A child that does not read must not hold up who is cancelled while telling it something.
         write, written = anyio.create_memory_object_stream["SessionMessage"](math.inf)
         self._listening = [asyncio.create_task(self._listen(process))]
-        pumps = [asyncio.create_task(self._read(process, read_in)), asyncio.create_task(self._write(process, written))]
+        reading = asyncio.create_task(self._read(process, read_in))
+        pumps = [reading, asyncio.create_task(self._write(process, written))]
+        pumps.append(asyncio.create_task(self._watch(process, reading, read_in)))
         calm = False
         try:
             yield read, write
@@ -152,6 +157,18 @@ class Child:
                     continue
                 with contextlib.suppress(anyio.BrokenResourceError, anyio.ClosedResourceError):
                     await told.send(message)
+        self._is_over()
+        told.close()
+
+    async def _watch(
+        self,
+        process: asyncio.subprocess.Process,
+        reading: asyncio.Task[None],
+        told: MemoryObjectSendStream[SessionMessage | Exception],
+    ) -> None:
+        """What it had started may hold its output open for ever: when the program itself is gone, it is over soon."""
+        await _gone(process, math.inf, _WATCH_SECONDS)
+        await asyncio.wait({reading}, timeout=_REST_SECONDS)
         self._is_over()
         told.close()
 
@@ -227,11 +244,11 @@ async def _asked_to_end(process: asyncio.subprocess.Process) -> None:
         await _gone(process, _ASKED_SECONDS)
 
 
-async def _gone(process: asyncio.subprocess.Process, seconds: float) -> bool:
+async def _gone(process: asyncio.subprocess.Process, seconds: float, look_seconds: float = _LOOK_SECONDS) -> bool:
     """Whether the program itself ends within `seconds`; what it started may hold its pipes open, and is not waited for."""
     until = asyncio.get_running_loop().time() + seconds
     while process.returncode is None and asyncio.get_running_loop().time() < until:  # noqa: ASYNC110 — nobody tells
-        await asyncio.sleep(_LOOK_SECONDS)
+        await asyncio.sleep(look_seconds)
     return process.returncode is not None
 
 

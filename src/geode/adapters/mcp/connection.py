@@ -172,7 +172,9 @@ class Connection:
             self._is_over(End("was closed"))
             raise
         except BaseException as error:  # noqa: BLE001 — whatever breaks in there is how this connection ended
-            self._is_over(await self._way.end() if self._way.is_silent else End(self.shown(_why(error)), self._way.last_words()))
+            self._is_over(
+                await self._way.end() if self._way.is_silent else End(self.shown(_why(error)), self._way.last_words())
+            )
         finally:
             self._leave.set()
 

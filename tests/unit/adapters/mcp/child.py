@@ -39,6 +39,7 @@ def listed(message):
     cursor = message.get("params", {}).get("cursor")
     for text in PLAN.get("during_list", []):
         send(method=text)
+    time.sleep(PLAN.get("page_seconds", 0))
     if PLAN.get("hang") == "list":
         return
     if "crash_in_list" in PLAN:
@@ -47,7 +48,9 @@ def listed(message):
     if lists > 1 and "later_list_error" in PLAN:
         send(id=message["id"], error={"code": -32603, "message": PLAN["later_list_error"]})
         return
-    if "every_page" in PLAN:
+    if "lists" in PLAN:
+        page = {"tools": PLAN["lists"][lists - 1]}
+    elif "every_page" in PLAN:
         page = PLAN["every_page"]
     elif "pages" in PLAN:
         pages = PLAN["pages"]
@@ -124,7 +127,7 @@ def handle(message):
 def main():
     for text in PLAN.get("at_start", []):
         line(text)
-    sys.stderr.write(PLAN.get("stderr", ""))
+    sys.stderr.write(PLAN.get("stderr", "") + "y" * PLAN.get("flood", 0))
     sys.stderr.flush()
     if PLAN.get("ignore_sigterm"):
         signal.signal(signal.SIGTERM, signal.SIG_IGN)
