@@ -52,11 +52,11 @@ async def test_what_is_flagged_as_a_failure_is_one_with_its_text() -> None:
     down = content({"type": "text", "text": "db is down"}, isError=True, structuredContent={"rows": 0})
     busy = content(isError=True, structuredContent={"code": "BUSY", "wait_s": 5})
     async with listed(child(plan(down=down, busy=busy, mute=content(isError=True)))) as (_, listing):
-        with pytest.raises(ToolError, match="^db is down$"):
+        with pytest.raises(ToolError, match=r"^db is down$"):
             await called(listing, "down")
-        with pytest.raises(ToolError, match='^{"code":"BUSY","wait_s":5}$'):
+        with pytest.raises(ToolError, match=r'^{"code":"BUSY","wait_s":5}$'):
             await called(listing, "busy")
-        with pytest.raises(ToolError, match="^mute failed and says no more$"):
+        with pytest.raises(ToolError, match=r"^mute failed and says no more$"):
             await called(listing, "mute")
 
 
@@ -81,7 +81,7 @@ async def test_an_odd_result_is_a_result(odd: dict[str, Any]) -> None:
 
 async def test_an_error_of_the_protocol_is_a_failure_of_the_tool() -> None:
     async with listed(child({"tools": named("refuse", "add"), "code": 404})) as (found, listing):
-        with pytest.raises(ToolError, match="^refuse failed: not like this$") as caught:
+        with pytest.raises(ToolError, match=r"^refuse failed: not like this$") as caught:
             await called(listing, "refuse")
         assert not isinstance(caught.value, OutcomeUnknown)
         assert not found.changed()
@@ -90,7 +90,7 @@ async def test_an_error_of_the_protocol_is_a_failure_of_the_tool() -> None:
 @pytest.mark.parametrize("code", [-32000, -32001, -32600, -32603])
 async def test_codes_that_clients_use_for_themselves_are_those_of_the_server(code: int) -> None:
     async with listed(child({"tools": named("refuse"), "code": code})) as (_, listing):
-        with pytest.raises(ToolError, match="^refuse failed: not like this$") as caught:
+        with pytest.raises(ToolError, match=r"^refuse failed: not like this$") as caught:
             await called(listing, "refuse")
         assert not isinstance(caught.value, OutcomeUnknown)
 
@@ -132,7 +132,7 @@ async def test_a_call_has_a_deadline_and_the_connection_stays(tmp_path: Path) ->
     server = child({"tools": tools, "diary": str(tmp_path / "diary")}, call_timeout_seconds=0.2)
     async with listed(server) as (_, listing):
         began = time.monotonic()
-        with pytest.raises(OutcomeUnknown, match="^hang did not finish within 0.2 s; it may or may not have had its effect"):
+        with pytest.raises(OutcomeUnknown, match=r"^hang did not finish within 0.2 s; it may or may not have had its effect"):
             await called(listing, "hang")
         assert time.monotonic() - began < 5
         assert await called(listing, "add") == "add({})"
@@ -170,7 +170,7 @@ async def test_a_listing_has_a_deadline() -> None:
     server = child({"hang": "list"}, list_timeout_seconds=0.2)
     async with opened(server) as found:
         began = time.monotonic()
-        with pytest.raises(ToolSourceError, match='^MCP server "demo" did not list its tools within 0.2 s$'):
+        with pytest.raises(ToolSourceError, match=r'^MCP server "demo" did not list its tools within 0.2 s$'):
             await found.listing()
         assert time.monotonic() - began < 5
 
@@ -179,7 +179,7 @@ async def test_the_deadline_of_a_listing_is_for_all_pages_together() -> None:
     endless = {"every_page": {"tools": []}, "numbered_cursors": True, "page_seconds": 0.1}
     async with opened(child(endless, list_timeout_seconds=0.5)) as found:
         began = time.monotonic()
-        with pytest.raises(ToolSourceError, match="did not list its tools within 0.5 s"):
+        with pytest.raises(ToolSourceError, match=r"did not list its tools within 0.5 s"):
             await found.listing()
         assert time.monotonic() - began < 5
 
@@ -209,7 +209,7 @@ async def test_a_listing_that_fails_is_told_and_the_next_one_waits_a_while() -> 
     async with listed(child({"later_list_error": "out of order", "tools": named("change")})) as (found, listing):
         await called(listing, "change")
         await until(found.changed)
-        with pytest.raises(ToolSourceError, match="out of order"):
+        with pytest.raises(ToolSourceError, match=r"out of order"):
             await found.listing()
         assert not found.changed()
         # What was listed before can still be called.

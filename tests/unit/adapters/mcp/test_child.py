@@ -141,7 +141,7 @@ async def test_one_that_dies_at_start_says_why() -> None:
 async def test_one_that_does_not_start_in_time_is_ended(tmp_path: Path) -> None:
     server = child({"hang": "start", "diary": str(tmp_path / "diary"), "stderr": "waiting\n"}, start_timeout_seconds=0.5)
     began = time.monotonic()
-    with pytest.raises(ToolSourceError, match="did not start within 0.5 s"):
+    with pytest.raises(ToolSourceError, match=r"did not start within 0.5 s"):
         async with opened(server):
             pass
     assert time.monotonic() - began < 5
@@ -167,14 +167,14 @@ async def test_opening_that_is_cancelled_leaves_nothing(tmp_path: Path) -> None:
 async def test_one_that_cannot_be_run_says_why(tmp_path: Path) -> None:
     (tmp_path / "server").write_text("no program")
     (tmp_path / "server").chmod(0o755)
-    with pytest.raises(ToolSourceError, match='MCP server "demo" cannot be started: Exec format error'):
+    with pytest.raises(ToolSourceError, match=r'MCP server "demo" cannot be started: Exec format error'):
         async with opened(McpServer("demo", command=[str(tmp_path / "server")])):
             pass
 
 
 async def test_one_that_speaks_another_protocol_says_why() -> None:
     program = "import json, sys; print(json.dumps({'jsonrpc': '2.0', 'id': 1, 'result': {}}), flush=True); sys.stdin.read()"
-    with pytest.raises(ToolSourceError, match='MCP server "demo" is not understood'):
+    with pytest.raises(ToolSourceError, match=r'MCP server "demo" is not understood'):
         async with opened(McpServer("demo", command=[sys.executable, "-I", "-S", "-c", program])):
             pass
 
@@ -202,7 +202,7 @@ async def test_a_crash_in_a_call_is_told_and_the_server_started_again(tmp_path: 
 async def test_a_crash_of_what_may_be_repeated_is_a_plain_failure(annotations: dict[str, bool]) -> None:
     tools = [{**named("crash")[0], "annotations": annotations}]
     async with listed(child({"tools": tools}, trusted=True)) as (_, listing):
-        with pytest.raises(ToolError, match="the server of crash was lost before it answered") as caught:
+        with pytest.raises(ToolError, match=r"the server of crash was lost before it answered") as caught:
             await called(listing, "crash")
     assert not isinstance(caught.value, OutcomeUnknown)
 
@@ -245,12 +245,12 @@ async def test_a_server_that_is_gone_for_good_is_told_by_its_tools_and_its_listi
         program.unlink()
         with pytest.raises(OutcomeUnknown):
             await called(listing, "crash")
-        with pytest.raises(ToolError, match="^add was not called: its server cannot be reached$") as caught:
+        with pytest.raises(ToolError, match=r"^add was not called: its server cannot be reached$") as caught:
             await called(listing, "add")
         assert caught.value.detail.startswith('MCP server "demo" ended with code 2 during add (call_1); last stderr: "')
         assert source.status.state == "failed"
         assert 'MCP server "demo" ended with code 2' in source.status.why
-        with pytest.raises(ToolSourceError, match='MCP server "demo" ended with code 2 during tools/list'):
+        with pytest.raises(ToolSourceError, match=r'MCP server "demo" ended with code 2 during tools/list'):
             await found.listing()
         assert not found.changed()  # not again at the next round already
     assert source.status.state == "closed"
@@ -315,7 +315,7 @@ def test_the_path_is_that_of_the_child(tmp_path: Path) -> None:
     program.chmod(0o755)
     McpSource(McpServer("demo", command=["server"], env={"PATH": str(tmp_path)})).check()
     McpSource(McpServer("demo", command=["./server"], cwd=str(tmp_path))).check()
-    with pytest.raises(Misuse, match="not found on PATH"):
+    with pytest.raises(Misuse, match=r"not found on PATH"):
         McpSource(McpServer("demo", command=["server"])).check()
 
 

@@ -80,7 +80,7 @@ async def test_a_server_that_knows_no_tools_has_none() -> None:
 async def test_a_list_that_is_refused_is_an_error_that_names_the_server() -> None:
     async with opened(child({"later_list_error": "out of order"})) as found:
         await found.listing()
-        with pytest.raises(ToolSourceError, match='MCP server "demo" does not list its tools: out of order'):
+        with pytest.raises(ToolSourceError, match=r'MCP server "demo" does not list its tools: out of order'):
             await found.listing()
 
 

@@ -61,7 +61,7 @@ async def test_a_redirect_to_another_host_is_not_followed(status: int) -> None:
     async with web(lambda message, _: answered(message)) as other:
         elsewhere = other.base_url.replace("127.0.0.1", "localhost")
         async with web(lambda *_: (status, b"", {"location": elsewhere})) as server:
-            with pytest.raises(ToolSourceError, match='MCP server "demo" .*[Rr]edirect'):
+            with pytest.raises(ToolSourceError, match=r'MCP server "demo" .*[Rr]edirect'):
                 async with opened(at(server, headers={"X-Key": KEY})):
                     pass
     assert other.received == []
@@ -130,7 +130,7 @@ async def test_a_second_404_is_an_error() -> None:
     sessions = Sessions(forgets=True)
     async with web(sessions) as server, listed(at(server)) as (_, listing):
         sessions.known.clear()
-        with pytest.raises(ToolError, match="^add failed: answered 404 in a new session too$") as caught:
+        with pytest.raises(ToolError, match=r"^add failed: answered 404 in a new session too$") as caught:
             await called(listing, "add")
         assert not isinstance(caught.value, OutcomeUnknown)
     assert sessions.given == ["session-0", "session-1"]
@@ -152,7 +152,7 @@ async def test_a_404_inside_of_an_answer_is_an_error_of_the_tool() -> None:
         return 200, {"jsonrpc": "2.0", "id": message["id"], "error": {"code": 404, "message": "no such row"}}, {}
 
     async with web(answer) as server, listed(at(server)) as (_, listing):
-        with pytest.raises(ToolError, match="^add failed: no such row$"):
+        with pytest.raises(ToolError, match=r"^add failed: no such row$"):
             await called(listing, "add")
     assert server.methods.count("initialize") == 1
     assert server.methods.count("tools/call") == 1
@@ -187,11 +187,11 @@ async def test_a_server_that_goes_away_fails_the_call_and_is_found_again_when_it
         context = McpSource(at(first)).opened()
         found = await context.__aenter__()
         listing = await found.listing()
-    with pytest.raises(ToolError, match="^add was not called: its server cannot be reached$") as caught:
+    with pytest.raises(ToolError, match=r"^add was not called: its server cannot be reached$") as caught:
         await called(listing, "add")
     assert not isinstance(caught.value, OutcomeUnknown)
     assert "ConnectError" in caught.value.detail
-    with pytest.raises(ToolSourceError, match='MCP server "demo" was lost'):
+    with pytest.raises(ToolSourceError, match=r'MCP server "demo" was lost'):
         await found.listing()
     again = Web(replies=sessions)
 
@@ -219,7 +219,7 @@ class Breaking(Web):
 async def test_a_call_whose_connection_breaks_may_have_had_its_effect() -> None:
     server = Breaking()
     async with server.listening(server.answer, "/mcp"), listed(at(server)) as (found, listing):
-        with pytest.raises(OutcomeUnknown, match="^the server of add was lost before it answered"):
+        with pytest.raises(OutcomeUnknown, match=r"^the server of add was lost before it answered"):
             await called(listing, "add")
         assert [tool.spec.name for tool in (await found.listing()).tools] == ["add"]
 
@@ -235,14 +235,14 @@ async def test_nobody_at_an_address_is_told_with_the_reason() -> None:
 @pytest.mark.parametrize("status", [401, 403, 404, 500])
 async def test_a_server_that_refuses_the_handshake_is_told_with_its_status(status: int) -> None:
     async with web(lambda *_: (status, b"<html>no</html>", {"content-type": "text/html"})) as server:
-        with pytest.raises(ToolSourceError, match=f'^MCP server "demo" answered {status}$'):
+        with pytest.raises(ToolSourceError, match=rf'^MCP server "demo" answered {status}$'):
             async with opened(at(server)):
                 pass
 
 
 async def test_a_page_of_another_kind_is_told() -> None:
     async with web(lambda *_: (200, b"<html>", {"content-type": "text/html"})) as server:
-        with pytest.raises(ToolSourceError, match='MCP server "demo" is not understood: Unexpected content type: text/html'):
+        with pytest.raises(ToolSourceError, match=r'MCP server "demo" is not understood: Unexpected content type: text/html'):
             async with opened(at(server)):
                 pass
 
@@ -255,7 +255,7 @@ async def test_pings_that_never_end_do_not_hold_up_the_start() -> None:
     pings = [piece for _ in range(2_000) for piece in (b":ping\n\n", 0.05)]
     async with canned(head("text/event-stream"), *pings) as server:
         began = time.monotonic()
-        with pytest.raises(ToolSourceError, match="did not start within 0.3 s"):
+        with pytest.raises(ToolSourceError, match=r"did not start within 0.3 s"):
             async with opened(McpServer("demo", url=server.base_url, start_timeout_seconds=0.3)):
                 pass
         assert time.monotonic() - began < 5
@@ -281,7 +281,7 @@ async def test_pings_that_never_end_do_not_hold_up_a_listing() -> None:
     server = Pinging(method="tools/list")
     async with server.listening(server.answer, "/mcp"), opened(at(server, list_timeout_seconds=0.3)) as found:
         began = time.monotonic()
-        with pytest.raises(ToolSourceError, match="did not list its tools within 0.3 s"):
+        with pytest.raises(ToolSourceError, match=r"did not list its tools within 0.3 s"):
             await found.listing()
         assert time.monotonic() - began < 5
 
@@ -289,7 +289,7 @@ async def test_pings_that_never_end_do_not_hold_up_a_listing() -> None:
 async def test_pings_that_never_end_do_not_hold_up_a_call() -> None:
     server = Pinging(method="tools/call")
     async with server.listening(server.answer, "/mcp"), listed(at(server, call_timeout_seconds=0.3)) as (found, listing):
-        with pytest.raises(OutcomeUnknown, match="did not finish within 0.3 s"):
+        with pytest.raises(OutcomeUnknown, match=r"did not finish within 0.3 s"):
             await called(listing, "add")
         assert (await found.listing()).tools
 

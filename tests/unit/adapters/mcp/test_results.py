@@ -44,7 +44,10 @@ def text(value: str) -> dict[str, str]:
         (said(), []),
         ({"content": None}, []),
         ({"content": "5"}, []),
-        (said({"type": "audio", "data": coded(b"x" * 900), "mimeType": "audio/wav"}), ["[a sound that is not shown: audio/wav, 900 bytes]"]),
+        (
+            said({"type": "audio", "data": coded(b"x" * 900), "mimeType": "audio/wav"}),
+            ["[a sound that is not shown: audio/wav, 900 bytes]"],
+        ),
         (
             said({"type": "resource", "resource": {"uri": "file:///a.md", "mimeType": "text/markdown", "text": "# A"}}),
             ["[a resource: file:///a.md, text/markdown]", "# A"],
@@ -59,10 +62,13 @@ def text(value: str) -> dict[str, str]:
         ),
         (said({"type": "hologram", "data": "x"}), ["[content of a kind that is not known: 'hologram']"]),
         (said({}, 7, None), ["[content of a kind that is not known: 'None']"] * 3),
-        (said({"type": "image", "data": coded(b"BM12345"), "mimeType": "image/bmp"}), ["[a picture that is not shown: image/bmp, 7 bytes]"]),
+        (
+            said({"type": "image", "data": coded(b"BM12345"), "mimeType": "image/bmp"}),
+            ["[a picture that is not shown: image/bmp, 7 bytes]"],
+        ),
         (said({"type": "image", "data": "%%%"}), ["[a picture that is not shown: 0 bytes]"]),
     ],
-)  # fmt: skip
+)
 def test_what_is_shown(result: dict[str, Any], wanted: list[str]) -> None:
     assert texts(result) == wanted
 
