@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Any, Final
 from geode.adapters.http_json.discretion import Discretion
 from geode.adapters.mcp.ends import End, Trouble
 from geode.adapters.mcp.words import one_line
+from geode.domain.mcp_server import McpServer
 
 if TYPE_CHECKING:
     from anyio.streams.memory import MemoryObjectReceiveStream, MemoryObjectSendStream
@@ -50,15 +51,9 @@ class Child:
     """
 
     def __init__(
-        self,
-        name: str,
-        command: Sequence[str],
-        cwd: str | None,
-        environment: Mapping[str, str],
-        discretion: Discretion,
-        ended: Callable[[], None],
+        self, server: McpServer, environment: Mapping[str, str], discretion: Discretion, ended: Callable[[], None]
     ) -> None:
-        self._name, self._command, self._cwd, self._environment = name, command, cwd, environment
+        self._server, self._environment = server, environment
         self._discretion, self._ended = discretion, ended
         self._process: asyncio.subprocess.Process | None = None
         self._errors, self._listening = deque[str](maxlen=_KEPT_LINES), list[asyncio.Task[None]]()
@@ -125,15 +120,16 @@ class Child:
             await asyncio.gather(*pumps, *self._listening, return_exceptions=True)
 
     async def _started(self) -> asyncio.subprocess.Process:
-        program = shutil.which(self._command[0], path=self._environment.get("PATH")) or self._command[0]
+        name = self._server.command[0]
+        program = shutil.which(name, path=self._environment.get("PATH")) or name
         return await asyncio.create_subprocess_exec(
             program,
-            *self._command[1:],
+            *self._server.command[1:],
             stdin=asyncio.subprocess.PIPE,
             stdout=asyncio.subprocess.PIPE,
             stderr=asyncio.subprocess.PIPE,
             env=dict(self._environment),
-            cwd=self._cwd,
+            cwd=self._server.cwd,
             start_new_session=True,
         )
 
@@ -218,7 +214,7 @@ class Child:
     def _skipped(self, line: bytes) -> None:
         if line.strip() and self._logged < _LOGGED_LINES:
             self._logged += 1
-            _LOG.info('MCP server "%s" printed what is no message: %s', self._name, self._shown(line))
+            _LOG.info('MCP server "%s" printed what is no message: %s', self._server.name, self._shown(line))
 
 
 def message_of(line: bytes) -> SessionMessage | None:

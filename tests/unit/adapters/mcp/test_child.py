@@ -8,6 +8,7 @@ import logging
 import os
 import sys
 import time
+from contextlib import AbstractAsyncContextManager
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +18,8 @@ from geode import McpServer
 from geode.adapters.mcp import child as adapter
 from geode.adapters.mcp import opened as reopening
 from geode.adapters.mcp.inspection import inspected
-from geode.adapters.mcp.source import McpSource
+from geode.adapters.mcp.opened import OpenServer
+from geode.adapters.mcp.source import McpSource, Status
 from geode.domain.errors import Misuse
 from geode.ports.tool_sources import ToolSourceError
 from geode.ports.tools import OutcomeUnknown, ToolError
@@ -227,7 +229,7 @@ async def test_one_that_crashes_again_and_again_is_started_again_after_pauses(mo
         await sleep(min(seconds, 0.01))
 
     async with listed(child({"tools": named("crash")})) as (_, listing):
-        monkeypatch.setattr(reopening.asyncio, "sleep", noted)
+        monkeypatch.setattr("asyncio.sleep", noted)
         for _ in range(10):
             with pytest.raises(OutcomeUnknown):
                 await called(listing, "crash")
@@ -241,19 +243,19 @@ async def test_a_server_that_is_gone_for_good_is_told_by_its_tools_and_its_listi
     source = McpSource(server)
     async with source.opened() as found:
         listing = await found.listing()
-        assert source.status.state == "ready"
+        assert source.status == Status("ready", "", "by hand", "7", "2025-06-18", 2)
         program.unlink()
         with pytest.raises(OutcomeUnknown):
             await called(listing, "crash")
         with pytest.raises(ToolError, match=r"^add was not called: its server cannot be reached$") as caught:
             await called(listing, "add")
         assert caught.value.detail.startswith('MCP server "demo" ended with code 2 during add (call_1); last stderr: "')
-        assert source.status.state == "failed"
-        assert 'MCP server "demo" ended with code 2' in source.status.why
+        status = source.status
+        assert status.state == "failed"
+        assert 'MCP server "demo" ended with code 2' in status.why
         with pytest.raises(ToolSourceError, match=r'MCP server "demo" ended with code 2 during tools/list'):
             await found.listing()
         assert not found.changed()  # not again at the next round already
-    assert source.status.state == "closed"
 
 
 async def test_closing_ends_a_child_that_stays_and_all_that_it_started(tmp_path: Path) -> None:
@@ -284,10 +286,12 @@ async def test_what_a_crashed_server_had_started_is_ended_too(tmp_path: Path) ->
 def test_the_end_of_the_loop_ends_the_child(tmp_path: Path) -> None:
     """Nobody closes it: the loop is cancelled as a whole, as Ctrl-C does."""
 
+    kept = list[object]()
+
     async def main() -> None:
         context = McpSource(child({"stay": True, "diary": str(tmp_path / "diary")})).opened()
         await context.__aenter__()
-        main.kept = context  # type: ignore[attr-defined]
+        kept.append(context)
 
     asyncio.run(main())
     deadline = time.monotonic() + 10
@@ -370,12 +374,17 @@ async def test_looking_at_a_server_once() -> None:
 
 async def test_the_status_of_a_source_follows_it() -> None:
     source = McpSource(child({}), os.environ)
-    assert source.status.state == "closed"
+    states: list[str] = [source.status.state]
     context = source.opened()
-    opening = asyncio.create_task(context.__aenter__())
+    opening = asyncio.create_task(_entered(context))
     await asyncio.sleep(0)
-    assert source.status.state == "connecting"
+    states.append(source.status.state)
     await opening
-    assert source.status.state == "ready"
+    states.append(source.status.state)
     await context.__aexit__(None, None, None)
-    assert source.status.state == "closed"
+    states.append(source.status.state)
+    assert states == ["closed", "connecting", "ready", "closed"]
+
+
+async def _entered(context: AbstractAsyncContextManager[OpenServer]) -> OpenServer:
+    return await context.__aenter__()

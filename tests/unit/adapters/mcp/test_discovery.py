@@ -69,7 +69,8 @@ async def test_a_server_that_knows_no_tools_has_none() -> None:
         "for line in sys.stdin:\n"
         "    m = json.loads(line)\n"
         "    if 'id' not in m: continue\n"
-        "    r = {'result': {'protocolVersion': '2025-06-18', 'capabilities': {}, 'serverInfo': {'name': 'x', 'version': ''}}}\n"
+        "    who = {'name': 'x', 'version': ''}\n"
+        "    r = {'result': {'protocolVersion': '2025-06-18', 'capabilities': {}, 'serverInfo': who}}\n"
         "    e = {'error': {'code': -32601, 'message': 'Method not found'}}\n"
         "    print(json.dumps({'jsonrpc': '2.0', 'id': m['id'], **(r if m['method'] == 'initialize' else e)}), flush=True)\n"
     )

@@ -168,7 +168,10 @@ def failing(status: int, body: Any = b"", **headers: str) -> Any:
     return answer
 
 
-@pytest.mark.parametrize(("status", "unknown"), [(400, False), (401, False), (403, False), (404, False), (500, True), (502, True), (504, True)])  # fmt: skip
+@pytest.mark.parametrize(
+    ("status", "unknown"),
+    [(400, False), (401, False), (403, False), (404, False), (500, True), (502, True), (504, True)],
+)
 async def test_a_status_is_told_and_touches_no_other_call(status: int, unknown: bool) -> None:
     async with web(failing(status, {"error": "x"})) as server, listed(at(server)) as (found, listing):
         with pytest.raises(ToolError) as caught:
@@ -213,7 +216,7 @@ class Breaking(Web):
     """Breaks the connection instead of answering a call."""
 
     async def answered(self, message: dict[str, Any], headers: Headers, writer: asyncio.StreamWriter) -> bool:
-        return message["method"] == "tools/call"
+        return str(message["method"]) == "tools/call"
 
 
 async def test_a_call_whose_connection_breaks_may_have_had_its_effect() -> None:
