@@ -14,7 +14,7 @@ import sys
 from collections import deque
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 from geode.adapters.http_json.discretion import Discretion
 from geode.adapters.mcp.ends import End, Trouble
@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from mcp.client._transport import TransportStreams
     from mcp.shared.message import SessionMessage
 
+Pipe = TypeVar("Pipe", asyncio.StreamReader, asyncio.StreamWriter)
 _CHUNK: Final = 64 * 1024
 # One message is one line; a longer one ends the connection.
 MAX_LINE: Final = 64 * 1024 * 1024
@@ -144,9 +145,8 @@ class Child:
         """Its messages are told until it says no more, or nobody listens; then the rest is read and forgotten."""
         import anyio
 
-        assert process.stdout is not None  # noqa: S101 — it was started with pipes
         with contextlib.suppress(OSError):
-            async for line in self._lines(process.stdout):
+            async for line in self._lines(_pipe(process.stdout)):
                 message = message_of(line)
                 if message is None:
                     self._skipped(line)
@@ -184,21 +184,20 @@ class Child:
             yield b"".join(pieces)
 
     async def _write(self, process: asyncio.subprocess.Process, told: MemoryObjectReceiveStream[SessionMessage]) -> None:
-        assert process.stdin is not None  # noqa: S101 — it was started with pipes
+        pipe = _pipe(process.stdin)
         try:
             async for one in told:
                 data = one.message.model_dump(by_alias=True, mode="json", exclude_unset=True)
-                process.stdin.write(json.dumps(data, separators=(",", ":")).encode() + b"\n")
-                await process.stdin.drain()
+                pipe.write(json.dumps(data, separators=(",", ":")).encode() + b"\n")
+                await pipe.drain()
         except OSError:
             # It reads no more. What it still has to say is read; that it has ended is learnt there.
             _kill(process, signal.SIGTERM)
 
     async def _listen(self, process: asyncio.subprocess.Process) -> None:
-        assert process.stderr is not None  # noqa: S101 — it was started with pipes
-        rest = b""
+        pipe, rest = _pipe(process.stderr), b""
         with contextlib.suppress(OSError):
-            while chunk := await process.stderr.read(_CHUNK):
+            while chunk := await pipe.read(_CHUNK):
                 *whole, rest = (rest + chunk).split(b"\n")
                 rest = rest[-_CHUNK:]
                 self._keep(whole[-_KEPT_LINES:])
@@ -215,6 +214,13 @@ class Child:
         if line.strip() and self._logged < _LOGGED_LINES:
             self._logged += 1
             _LOG.info('MCP server "%s" printed what is no message: %s', self._server.name, self._shown(line))
+
+
+def _pipe(pipe: Pipe | None) -> Pipe:
+    """One of its pipes, with which it was started."""
+    if pipe is None:
+        raise OSError("it was started without pipes")
+    return pipe
 
 
 def message_of(line: bytes) -> SessionMessage | None:
@@ -243,7 +249,7 @@ async def _asked_to_end(process: asyncio.subprocess.Process) -> None:
 async def _gone(process: asyncio.subprocess.Process, seconds: float, look_seconds: float = _LOOK_SECONDS) -> bool:
     """Whether the program itself ends within `seconds`; what it started may hold its pipes open, and is not waited for."""
     until = asyncio.get_running_loop().time() + seconds
-    while process.returncode is None and asyncio.get_running_loop().time() < until:  # noqa: ASYNC110 — nobody tells
+    while process.returncode is None and asyncio.get_running_loop().time() < until:
         await asyncio.sleep(look_seconds)
     return process.returncode is not None
 

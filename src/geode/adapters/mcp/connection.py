@@ -171,7 +171,7 @@ class Connection:
         except asyncio.CancelledError:
             self._is_over(End("was closed"))
             raise
-        except BaseException as error:  # noqa: BLE001 — whatever breaks in there is how this connection ended
+        except BaseException as error:  # whatever breaks in there is how this connection ended
             self._is_over(
                 await self._way.end() if self._way.is_silent else End(self.shown(_why(error)), self._way.last_words())
             )

@@ -168,7 +168,7 @@ class ToolSourceContract(Contract):
         async with self.made.gone() as source:
             with pytest.raises(ToolSourceError) as caught:
                 async with source.opened():
-                    pass  # pragma: no cover
+                    pass
             assert source.name in str(caught.value)
         assert await _left(before) == set()
 
@@ -180,7 +180,7 @@ class ToolSourceContract(Contract):
             first = await opened.listing()
             await harness.change(source)
             async with asyncio.timeout(SOON_SECONDS):
-                while not opened.changed():  # noqa: ASYNC110 — a source only answers whether it has
+                while not opened.changed():
                     await asyncio.sleep(0.01)
             second = await opened.listing()
             assert {tool.spec.name for tool in first.tools} != {tool.spec.name for tool in second.tools}
@@ -217,6 +217,6 @@ async def _left(before: set[asyncio.Task[Any]]) -> set[asyncio.Task[Any]]:
     """The tasks that were not there before, and do not end by themselves soon."""
     loop = asyncio.get_running_loop()
     until = loop.time() + SOON_SECONDS
-    while (left := asyncio.all_tasks() - before - {asyncio.current_task()}) and loop.time() < until:  # noqa: ASYNC110 — nobody tells
+    while (left := asyncio.all_tasks() - before - {asyncio.current_task()}) and loop.time() < until:
         await asyncio.sleep(0.01)
     return left
