@@ -10,7 +10,7 @@ from typing import Any, Final, cast
 
 from geode.application.announcer import Announcer
 from geode.application.calls import Call, Made, Returned, keeping, not_started, own_error, timed_out
-from geode.application.catalog import Catalog
+from geode.application.catalog import Checks
 from geode.application.contents import Contents, gather_async
 from geode.application.finishing import Finishing, Review
 from geode.application.foreign import copied, handed, kind_of, text_of, trace_of, warn
@@ -39,7 +39,7 @@ class ToolCallProcessor:
     def __init__(
         self,
         *,
-        catalog: Catalog,
+        catalog: Checks,
         policy: Policy,
         deps: Any,
         clock: Clock,
