@@ -6,6 +6,7 @@ import asyncio
 import itertools
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
+from importlib import import_module
 from importlib.metadata import version
 from typing import TYPE_CHECKING, Any, Final, Protocol
 
@@ -165,6 +166,8 @@ class Connection:
 
     async def _live(self) -> None:
         try:
+            # It takes a second the first time, and nobody else waits for that.
+            await asyncio.to_thread(import_module, "mcp.client.streamable_http" if self._server.url else "mcp.client.session")
             async with self._way.streams() as streams:
                 await self._speak(streams)
             self._is_over(End("was closed"))

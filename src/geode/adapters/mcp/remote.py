@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 _CONNECT_SECONDS: Final = 10.0
 # What a server is only told, and saying goodbye, must not hold up what it is asked.
-_TOLD_SECONDS: Final = 5.0
+_TOLD_SECONDS: Final = 2.0
 _GOODBYE_SECONDS: Final = 2.0
 # What the protocol's client says where the server did not speak the protocol.
 _STAND_INS: Final = ("Server returned an error response", "Session terminated", "Not Found")

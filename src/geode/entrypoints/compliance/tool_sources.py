@@ -18,7 +18,9 @@ from geode.ports.tools import Tool, ToolContext, ToolError
 
 Called: TypeAlias = tuple[str, Mapping[str, Any]]
 # As long as a busy machine may take for what should be at once.
-SOON_SECONDS: Final = 10.0
+SOON_SECONDS: Final = 5.0
+# As long as what is left behind may take to end by itself.
+_REST_SECONDS: Final = 2.0
 
 
 class ToolSourceHarness(ABC):
@@ -216,7 +218,7 @@ async def _left_again(context: AbstractAsyncContextManager[OpenSource]) -> None:
 async def _left(before: set[asyncio.Task[Any]]) -> set[asyncio.Task[Any]]:
     """The tasks that were not there before, and do not end by themselves soon."""
     loop = asyncio.get_running_loop()
-    until = loop.time() + SOON_SECONDS
+    until = loop.time() + _REST_SECONDS
     while (left := asyncio.all_tasks() - before - {asyncio.current_task()}) and loop.time() < until:
         await asyncio.sleep(0.01)
     return left

@@ -6,6 +6,7 @@ import asyncio
 import json
 import logging
 import os
+import subprocess
 import sys
 import time
 from contextlib import AbstractAsyncContextManager
@@ -328,6 +329,22 @@ def test_a_variable_that_is_not_set_is_misuse() -> None:
         McpSource(McpServer("demo", command=[sys.executable], env=["DEMO_DB", "HOME"]), {"HOME": "/"}).check()
     with pytest.raises(Misuse, match=r"not set: DEMO_KEY \(named in the header Authorization\)"):
         McpSource(McpServer("demo", url="http://127.0.0.1:9/", headers={"Authorization": "Bearer env:DEMO_KEY"}), {}).check()
+
+
+def test_a_package_that_is_not_installed_is_misuse_that_names_the_extra(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("geode.adapters.mcp.source.find_spec", lambda _: None)
+    with pytest.raises(Misuse, match=r'MCP server "demo" needs the package mcp: pip install "geode\[mcp\]" \[missing-extra\]'):
+        McpSource(child({})).check()
+
+
+def test_nothing_heavy_is_imported_before_a_source_is_opened() -> None:
+    program = (
+        "import sys; import geode.adapters.mcp.source as s, geode.adapters.mcp.inspection, geode\n"
+        "s.McpSource(geode.McpServer('demo', command=[sys.executable])).check()\n"
+        "print(sorted({name.partition('.')[0] for name in sys.modules} & {'mcp', 'mcp_types', 'anyio', 'httpx2', 'pydantic'}))"
+    )
+    ran = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True, timeout=60)
+    assert ran.stdout == "[]\n"
 
 
 async def test_an_optional_one_says_it_when_it_is_opened() -> None:
