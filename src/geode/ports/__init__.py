@@ -44,7 +44,7 @@ from geode.ports.results import Origin, Piece, ResultStore, StoredResults
 from geode.ports.schema import SchemaValidator
 from geode.ports.session import Loop, SessionFactory
 from geode.ports.tool_sources import Listing, OpenSource, ToolSource, ToolSourceError
-from geode.ports.tools import Tool, ToolContext, ToolError
+from geode.ports.tools import OutcomeUnknown, Tool, ToolContext, ToolError
 
 __all__ = [
     "AdapterCallRequest",
@@ -88,6 +88,7 @@ __all__ = [
     "Opaque",
     "OpenSource",
     "Origin",
+    "OutcomeUnknown",
     "Owner",
     "Part",
     "PictureLimits",
