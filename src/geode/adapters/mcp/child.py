@@ -71,7 +71,7 @@ class Child:
             return End("was not started")
         await _gone(process, _GRACE_SECONDS)
         await asyncio.wait(self._listening, timeout=_REST_SECONDS)
-        return End(self._how(process), self._errors[-1] if self._errors else "")
+        return End(self._how(process), self.last_words())
 
     def last_words(self) -> str:
         """The last line of its standard error."""

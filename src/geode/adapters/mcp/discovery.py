@@ -20,6 +20,8 @@ MAX_PAGES: Final = 100
 # A description is cut to this many letters, one inside of a schema to fewer.
 MAX_DESCRIPTION: Final = 4_000
 MAX_INNER_DESCRIPTION: Final = 1_000
+# Of so many tools that cannot be used it is told why, and of the rest how many they are.
+MAX_TOLD: Final = 20
 # Keywords that only say something, and no validator reads.
 _SAYING: Final = frozenset(("description", "title", "$comment", "examples"))
 
@@ -64,7 +66,9 @@ def described(listed: Sequence[object], server: McpServer) -> tuple[list[Describ
             left_out.append(f"the tool {shown_name(tool.spec.name)} is listed more than once; the first one is used")
         else:
             found[tool.spec.name] = tool
-    return list(found.values()), list(dict.fromkeys(left_out))
+    told = list(dict.fromkeys(left_out))
+    more = [f"{len(told) - MAX_TOLD} more of its tools cannot be used"] if len(told) > MAX_TOLD else []
+    return list(found.values()), told[:MAX_TOLD] + more
 
 
 def _described(one: object, server: McpServer) -> Described | str:

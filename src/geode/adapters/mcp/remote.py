@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 import ssl
-from collections.abc import AsyncIterator, Callable, Mapping
+from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 from functools import cache
 from typing import TYPE_CHECKING, Any, Final, cast
@@ -50,16 +50,20 @@ class Remote:
         from mcp.client.streamable_http import streamable_http_client
 
         direct = httpx2.AsyncHTTPTransport(verify=_tls(), trust_env=False, limits=httpx2.Limits(max_connections=None))
+        # What of the address may be secret is added below the client, which logs each address.
+        whole = httpx2.URL(self._url)
+        bare = str(whole.copy_with(userinfo=b"", query=None, fragment=None))
         client = httpx2.AsyncClient(
-            transport=_watched(direct, self._looked_at, self._failed, lambda: self.has_expired),
+            transport=_watched(direct, self, whole.query),
+            auth=httpx2.BasicAuth(whole.username, whole.password) if whole.userinfo else None,
             headers=dict(self._headers),
             timeout=httpx2.Timeout(None, connect=_CONNECT_SECONDS),
             trust_env=False,
         )
-        async with client, streamable_http_client(self._url, http_client=client, max_sse_event_size=MAX_EVENT) as streams:
+        async with client, streamable_http_client(bare, http_client=client, max_sse_event_size=MAX_EVENT) as streams:
             yield streams
 
-    def _looked_at(self, id: int | None, request: httpx2.Request, response: httpx2.Response) -> None:
+    def looked_at(self, id: int | None, request: httpx2.Request, response: httpx2.Response) -> None:
         """What the status alone says."""
         status, in_session = response.status_code, "mcp-session-id" in request.headers
         if status == 404 and in_session:
@@ -71,22 +75,21 @@ class Remote:
         else:
             self._troubles[id] = Lost(End(f"answered {status}")) if status >= 500 else Refused(status, f"answered {status}")
 
-    def _failed(self, id: int, error: Exception, *, sent: bool) -> None:
+    def failed(self, id: int, error: Exception, *, sent: bool) -> None:
+        """It was not answered at all."""
         self._troubles[id] = Lost(End(f"was lost ({type(error).__name__}{f': {error}' if str(error) else ''})"), sent=sent)
 
 
-def _watched(
-    direct: httpx2.AsyncBaseTransport,
-    looked_at: Callable[[int | None, httpx2.Request, httpx2.Response], None],
-    failed: Callable[..., None],
-    has_expired: Callable[[], bool],
-) -> httpx2.AsyncBaseTransport:
+def _watched(direct: httpx2.AsyncBaseTransport, remote: Remote, query: bytes) -> httpx2.AsyncBaseTransport:
     """`direct`, whose failures touch the request that failed and no other: the protocol's client would drop them all."""
     import httpx2
 
     class Watched(httpx2.AsyncBaseTransport):
         async def handle_async_request(self, request: httpx2.Request) -> httpx2.Response:
             id, told = _asked(request)
+            if query and not request.url.query:
+                url, headers, how = request.url.copy_with(query=query), request.headers, request.extensions
+                request = httpx2.Request(request.method, url, headers=headers, stream=request.stream, extensions=how)
             if request.method == "DELETE" or told:
                 return await self._briefly(request, told)
             try:
@@ -95,13 +98,13 @@ def _watched(
                 if id is None:
                     raise
                 unsent = isinstance(error, httpx2.ConnectError | httpx2.ConnectTimeout)
-                failed(id, error, sent=not unsent)
+                remote.failed(id, error, sent=not unsent)
                 return httpx2.Response(502, request=request)
-            looked_at(id, request, response)
+            remote.looked_at(id, request, response)
             return response
 
         async def _briefly(self, request: httpx2.Request, told: bool) -> httpx2.Response:
-            if not told and has_expired():
+            if not told and remote.has_expired:
                 return httpx2.Response(204, request=request)
             try:
                 async with asyncio.timeout(_TOLD_SECONDS if told else _GOODBYE_SECONDS):

@@ -103,6 +103,7 @@ class Web(Handlers):
             return
         lines = [line.decode().partition(":") for line in top.split(b"\r\n")[1:] if line]
         message, headers = json.loads(body), {name.lower(): value.strip() for name, _, value in lines}
+        headers["path"] = top.split(b" ")[1].decode()
         self.received.append((message, headers))
         if await self.answered(message, headers, writer):
             return

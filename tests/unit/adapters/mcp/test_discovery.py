@@ -134,6 +134,12 @@ def test_a_schema_nested_too_deep_is_left_out() -> None:
     assert "nested deeper than" in left_out[0]
 
 
+def test_of_many_tools_that_cannot_be_used_the_first_are_told() -> None:
+    found, left_out = described([{"name": f"bad {number}"} for number in range(1_000)], LAB)
+    assert (found, len(left_out), left_out[-1]) == ([], 21, "980 more of its tools cannot be used")
+    assert left_out[0].startswith("the tool 'bad 0' is left out: ")
+
+
 # ------------------------------------------------------------------------------------------------ what it says
 
 

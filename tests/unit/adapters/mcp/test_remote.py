@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import base64
 import json
 import logging
 import time
@@ -67,12 +68,20 @@ async def test_a_redirect_to_another_host_is_not_followed(status: int) -> None:
     assert other.received == []
 
 
-async def test_a_password_in_the_address_is_not_shown(caplog: pytest.LogCaptureFixture) -> None:
-    server = McpServer("demo", url=f"http://user:{KEY}@127.0.0.1:9/mcp?key={KEY}")
-    with pytest.raises(ToolSourceError) as caught:
-        async with opened(server):
-            pass
-    assert KEY not in f"{server!r} {caught.value!r} {McpSource(server).origin} {caplog.text}"
+async def test_what_is_secret_in_an_address_reaches_the_server_and_is_shown_nowhere(caplog: pytest.LogCaptureFixture) -> None:
+    with caplog.at_level(logging.DEBUG):
+        async with web(lambda message, _: answered(message)) as server:
+            declared = McpServer("demo", url=server.base_url.replace("//", f"//user:{KEY}@") + f"?key={KEY}")
+            async with listed(declared) as (_, listing):
+                assert await called(listing, "add") == "5"
+        with pytest.raises(ToolSourceError) as caught:
+            async with opened(declared):
+                pass
+    basic = base64.b64encode(f"user:{KEY}".encode()).decode()
+    assert {(sent["authorization"], sent["path"]) for _, sent in server.received} == {(f"Basic {basic}", f"/mcp?key={KEY}")}
+    shown = f"{declared!r} {caught.value!r} {McpSource(declared).origin} {caplog.text}"
+    assert KEY not in shown
+    assert basic not in shown
 
 
 # ------------------------------------------------------------------------------------------------ sessions that expire
