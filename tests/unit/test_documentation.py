@@ -112,6 +112,10 @@ PLAYED: dict[str, tuple[Script, str]] = {
         (calls(("count_lines", {"ref_id": "the last one"})), says("I cannot tell.")),
         "failed | 'the last one' is no ref_id: use one that a result of this conversation has told, as it is\n",
     ),
+    "mcp: Servers of the Model Context Protocol": (
+        (calls(("add", {"a": 2, "b": 3})), says("It is 5.")),
+        "5\nIt is 5.\n",
+    ),
     "results: Tools that yield": (
         (calls(("read_log", {"name": "web.log"})), says("Two lines.")),
         'failed\nweb.log was cut off\nWhat it gave before (2 items):\n["started","listening"]\n',
