@@ -56,6 +56,7 @@ MISUSE_IDS: Final[Mapping[str, str]] = {
     "no-annotation": "A tool's parameter has no type, so no schema could tell a model what to fill in.",
     "no-key": "The provider's key is in none of the places that the message names.",
     "no-model": "Nothing names a model: neither `model=` nor any place of the configuration; the message lists them.",
+    "no-program": "An adapter over a command line program needs the program, on PATH or where `bin` says.",
     "no-targets": "`call_with_failover` takes the models that it may ask, the first of them first.",
     "no-terminal": "Asking and picking need a terminal; the message says what to write where there is none.",
     "not-a-list": "`tools=` takes a list.",
@@ -112,6 +113,7 @@ MISUSE_IDS: Final[Mapping[str, str]] = {
     "unknown-tier": "A tier is none of safe, mcp_trusted, expensive, write and dangerous.",
     "unpaired": "A conversation was built with a call and a result that do not pair; `Conversation.repaired` mends it.",
     "var-args": "A tool takes `*args` or `**kwargs`, which no schema can describe.",
+    "who-pays": "An adapter over a command line program is told who pays: an API key (`key`) or its own login (`login`).",
     "wire": "A wire is messages, responses or chat.",
 }
 

@@ -20,7 +20,7 @@ from geode.domain.loop.outcome import Outcome
 from geode.domain.request import Limits
 from geode.domain.turns import UserTurn
 from geode.entrypoints.preparing import prepare
-from geode.entrypoints.routes.connections import Connection, connect
+from geode.entrypoints.routes.connections import Connection, connect, text_model
 from geode.entrypoints.routes.session_models import HelperRole, default
 from geode.entrypoints.settings import Settings, checked
 from geode.ports.model import ModelAdapter
@@ -142,9 +142,12 @@ class Runtime:
         """The adapter of a model of this runtime, made once."""
         async with self._connecting:
             if id(model) not in self._adapters:
-                made = await connect(model, await self._client()) if isinstance(model, Connection) else model
+                made = await self._connected(model) if isinstance(model, Connection) else model
                 self._adapters[id(model)] = (model, made)
             return self._adapters[id(model)][1]
+
+    async def _connected(self, connection: Connection) -> ModelAdapter:
+        return text_model(connection) or await connect(connection, await self._client())
 
     async def _client(self) -> httpx2.AsyncClient:
         """The host's client, or one of our own, closed with this runtime."""
