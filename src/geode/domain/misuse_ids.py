@@ -73,6 +73,7 @@ MISUSE_IDS: Final[Mapping[str, str]] = {
     "prompt-type": "A prompt is text, an `Image`, a `Document`, or a list of them.",
     "provider": "A `Provider` has a name, a wire, a dialect, an address or a key that cannot work.",
     "providers-type": "`providers=` takes a list of `Provider`.",
+    "response-schema": "`response_schema=` is a JSON Schema, and without one an answer has a text and no value.",
     "routing-file": "`~/.geode/routing.toml` says something that cannot be; the message names file, line and column.",
     "result-id": "The id of a stored result is `r_` and 26 letters of a-z2-7: geode makes it up, nobody else.",
     "result-span": "A part of a stored result begins at a character of 0 or more, and has 0 or more of them.",

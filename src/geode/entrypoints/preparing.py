@@ -25,6 +25,7 @@ from geode.ports.events import Observer
 from geode.ports.hooks import Hooks
 from geode.ports.images import ImageResizer
 from geode.ports.journal import Journal
+from geode.ports.schema import SchemaValidator
 
 log = logging.getLogger("geode")
 
@@ -41,6 +42,7 @@ class Prepared:
     catalog: Catalog
     around: Surroundings
     long_results: LongResults
+    validator: SchemaValidator
 
 
 def prepare(settings: Settings) -> Prepared:
@@ -77,6 +79,7 @@ def prepare(settings: Settings) -> Prepared:
         catalog,
         around,
         long_results(settings, catalog, policy, around),
+        validator,
     )
 
 

@@ -30,6 +30,8 @@ CAPABILITIES: Final = Capabilities(
 _MOST_PROMPT: Final = 1_048_576
 _SYSTEM: Final = "instructions.md"
 _SCHEMA: Final = "schema.json"
+# A file of instructions that says nothing is refused.
+_NO_SYSTEM: Final = "Answer the user."
 _KEY: Final = "GEODE_CODEX_KEY"
 _ADDRESS: Final = {"api_key": "https://api.openai.com/v1", "subscription": "https://chatgpt.com/backend-api/codex"}
 # What it can do beside answering. One tool stays, with which it would ask its user; it answers itself without one.
@@ -65,7 +67,10 @@ def invocation(asked: Asked, folder: Folder) -> Invocation:
         f"model_providers.geode.base_url={_toml(asked.base_url or _ADDRESS[asked.mode])}",
         f"model_providers.geode.stream_idle_timeout_ms={max(1, int(asked.seconds * 1000))}",
     ]
-    environment, files = {"CODEX_HOME": asked.login or str(folder.home)}, {_SYSTEM: asked.system}
+    environment, files = (
+        {"CODEX_HOME": asked.login or str(folder.home)},
+        {_SYSTEM: asked.system if asked.system.strip() else _NO_SYSTEM},
+    )
     if asked.mode == "api_key":
         settings.append(f"model_providers.geode.env_key={_toml(_KEY)}")
         environment[_KEY] = asked.key

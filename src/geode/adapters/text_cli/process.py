@@ -83,7 +83,7 @@ async def run(program: str, prepare: Callable[[Folder], Invocation], seconds: fl
     It gets a session of its own: it is killed with all that it started, whether it ended, is late, or the call was
     cancelled. Its folder is gone afterwards.
     """
-    folder = Folder(Path(tempfile.mkdtemp(prefix="geode-")))
+    folder = Folder(Path(tempfile.mkdtemp(prefix="geode-text-")))
     process: asyncio.subprocess.Process | None = None
     try:
         invocation = _prepared(folder, prepare)
