@@ -79,7 +79,7 @@ def typed_answer(reply: AdapterCallResult, check: Check) -> TypedAnswer:
     try:
         value = clean_json(json.loads(_unfenced(reply.text), parse_constant=_refused))
     except (ValueError, RecursionError) as error:
-        return DoesNotFit((f"/: the answer is no JSON ({error or type(error).__name__})",), text)
+        return DoesNotFit((f"/: the answer is no JSON ({str(error) or type(error).__name__})",), text)
     # A schema may be of any value, not of objects alone.
     errors = check(cast("Mapping[str, Any]", value))
     return DoesNotFit(tuple(errors), text) if errors else Fits(value)

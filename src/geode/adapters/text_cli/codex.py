@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import Callable
 from typing import Final
 
 from returns.result import Failure, Success
@@ -53,7 +54,7 @@ _ARGUMENTS: Final = (
 _INCOMPLETE: Final = re.compile(r"Incomplete response returned, reason: (\w+)")
 _STOPS: Final = {"max_output_tokens": Stop.MAX_TOKENS, "content_filter": Stop.CONTENT_FILTER}
 _STATUS: Final = re.compile(r"(?:unexpected status|exceeded retry limit, last status:) (\d{3})\b")
-_REQUEST: Final = re.compile(r", request id: (\S+)$")
+_REQUEST: Final = ", request id: "
 
 
 def problem(asked: Asked) -> CallFailure | None:
@@ -137,8 +138,8 @@ def _failed(asked: Asked, message: str, messages: list[str]) -> Answer:
 
 def _failure(message: str) -> CallFailure:
     if found := _STATUS.match(message):
-        request = _REQUEST.search(message)
-        return CallFailure(int(found[1]), "response", message, request_id=request[1] if request else "")
+        told, _, request = message.partition(_REQUEST)
+        return CallFailure(int(found[1]), "response", told, request_id=request)
     for beginning, failure in _BY_WORDS:
         if message.startswith(beginning):
             return failure(message)
@@ -158,7 +159,7 @@ def _refused(message: str) -> CallFailure | None:
     return CallFailure(400, "response", f"{words} (400)", string(error.get("type")), string(error.get("code")))
 
 
-_BY_WORDS: Final = (
+_BY_WORDS: Final[tuple[tuple[str, Callable[[str], CallFailure]], ...]] = (
     ("We\u2019re currently experiencing high demand", lambda text: CallFailure(500, "response", text)),
     ("Selected model is at capacity", lambda text: CallFailure(503, "response", text)),
     ("Quota exceeded", lambda text: CallFailure(429, "response", text, error_code="insufficient_quota")),

@@ -10,7 +10,7 @@ import shutil
 import signal
 import sys
 import tempfile
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final, TypeAlias, cast
@@ -24,7 +24,7 @@ _CHUNK: Final = 256 * 1024
 _KEPT: Final = 4096
 _SHOWN_LINES: Final = 3
 _END_SECONDS: Final = 2.0
-_LOOKS: Final = 20
+_LOOKS: Final = 100
 _LOOK_SECONDS: Final = 0.02
 # What a program needs to find others, to speak a language and to trust a server. No secret is among it.
 _INHERITED: Final = (
@@ -125,7 +125,7 @@ async def _conversed(process: asyncio.subprocess.Process, prompt: str, seconds: 
     )
     try:
         async with asyncio.timeout(seconds):
-            code = await process.wait()
+            code = await _exited(process, pipes)
             kill(process)  # whatever it left behind holds the pipes open
             await asyncio.wait(pipes, timeout=_END_SECONDS)
     except TimeoutError:
@@ -137,6 +137,13 @@ async def _conversed(process: asyncio.subprocess.Process, prompt: str, seconds: 
     lines.close()
     ended = None if late or lines.endless else code
     return Ran(tuple(lines.events), errors.text() or lines.rest.text(), ended, late, lines.endless)
+
+
+async def _exited(process: asyncio.subprocess.Process, pipes: Sequence[asyncio.Task[None]]) -> int:
+    """Its code. asyncio's own way to wait goes on for as long as anything holds the pipes open."""
+    while process.returncode is None and (open := [pipe for pipe in pipes if not pipe.done()]):
+        await asyncio.wait(open, timeout=_LOOK_SECONDS)
+    return await process.wait() if process.returncode is None else process.returncode
 
 
 async def _fed(stdin: asyncio.StreamWriter | None, prompt: bytes) -> None:
@@ -229,9 +236,10 @@ def kill(process: asyncio.subprocess.Process) -> None:
 async def _cleared(process: asyncio.subprocess.Process | None, folder: Folder) -> None:
     if process is not None:
         kill(process)
-        with contextlib.suppress(TimeoutError):
-            async with asyncio.timeout(_END_SECONDS):
-                await process.wait()
+        for _ in range(_LOOKS):
+            if process.returncode is not None:
+                break
+            await asyncio.sleep(_LOOK_SECONDS)
         # Something that left the group may hold the pipes open for ever; asyncio has no public way to close them.
         transport: asyncio.SubprocessTransport | None = getattr(process, "_transport", None)
         if transport is not None:
