@@ -102,7 +102,14 @@ async def test_a_program_that_does_not_read_its_prompt_has_ended_all_the_same() 
 
 
 async def test_it_knows_nothing_of_this_process(monkeypatch: pytest.MonkeyPatch) -> None:
-    secrets = ("OPENAI_API_KEY", "ANTHROPIC_API_KEY", "ANTHROPIC_AUTH_TOKEN", "AWS_SECRET_ACCESS_KEY", "HTTPS_PROXY", "CI_TOKEN")
+    secrets = (
+        "OPENAI_API_KEY",
+        "ANTHROPIC_API_KEY",
+        "ANTHROPIC_AUTH_TOKEN",
+        "AWS_SECRET_ACCESS_KEY",
+        "HTTPS_PROXY",
+        "CI_TOKEN",
+    )
     for name in (*secrets, "ANTHROPIC_BASE_URL", "CLAUDE_CONFIG_DIR", "CODEX_HOME", "PYTHONPATH"):
         monkeypatch.setenv(name, "planted")
     monkeypatch.setenv("PATH", "/usr/bin:/bin")
@@ -128,7 +135,9 @@ async def test_it_is_alone_in_an_empty_folder_that_is_gone_afterwards(temporary:
 
 
 async def test_files_are_there_for_its_arguments_and_for_nobody_else(temporary: Path) -> None:
-    script = "import json, os, sys; print(json.dumps({'text': open(sys.argv[1]).read(), 'mode': os.stat('..').st_mode & 0o777}))"
+    script = (
+        "import json, os, sys; print(json.dumps({'text': open(sys.argv[1]).read(), 'mode': os.stat('..').st_mode & 0o777}))"
+    )
 
     def prepare(folder: Folder) -> Invocation:
         return Invocation(("-ISc", script, str(folder.file("system.txt"))), "", files={"system.txt": "Be brief, ä."})
@@ -140,7 +149,9 @@ async def test_files_are_there_for_its_arguments_and_for_nobody_else(temporary: 
 
 
 async def test_lines_may_be_of_any_length() -> None:
-    script = "import sys\nfor n in (1, 5_000_000, 70_000): print('{\"t\": \"' + 'x' * n + '\"}')\nsys.stdout.write('{\"last\": 1}')"
+    script = (
+        "import sys\nfor n in (1, 5_000_000, 70_000): print('{\"t\": \"' + 'x' * n + '\"}')\nsys.stdout.write('{\"last\": 1}')"
+    )
     done = await ran(script)
     assert [len(event.get("t", "")) for event in done.events] == [1, 5_000_000, 70_000, 0]
     assert done.events[-1] == {"last": 1}

@@ -40,7 +40,7 @@ CAPABILITIES: Final = Capabilities(
 )
 # Of standard input, and of one argument on Linux (128 KiB with its end).
 _MOST_PROMPT: Final = 10_000_000
-_MOST_ARGUMENT: Final = 131_071
+_MOST_SCHEMA: Final = 131_071 - len("--json-schema=")
 _SYSTEM: Final = "system.txt"
 # Nothing but the one request of the model, and that once. Without the last two a prompt with `@FILE` in it is sent
 # with the file, although the program has no tools.
@@ -82,8 +82,8 @@ _LATE: Final = re.compile(r"(API Error: )?Request timed out")
 
 def problem(asked: Asked) -> CallFailure | None:
     size = len(asked.schema.encode())
-    if size > _MOST_ARGUMENT:
-        return not_asked(f"claude takes a response_schema of at most {_MOST_ARGUMENT} bytes as JSON, this one has {size}")
+    if size > _MOST_SCHEMA:
+        return not_asked(f"claude takes a response_schema of at most {_MOST_SCHEMA} bytes as JSON, this one has {size}")
     return common_problem(asked, "claude", _MOST_PROMPT, len(asked.prompt.encode("utf-8", "replace")), "bytes")
 
 
