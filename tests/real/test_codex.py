@@ -159,9 +159,8 @@ async def test_a_plan_pays_by_its_login_alone(lab: Lab, tmp_path: Path) -> None:
     login.mkdir()
     plan = {"chatgpt_plan_type": "plus", "chatgpt_account_id": "acc"}
     claims = {"exp": 4102444800, "email": "a@b.c", "https://api.openai.com/auth": plan}
-    token = ".".join(
-        base64.urlsafe_b64encode(part).decode().rstrip("=") for part in (b'{"alg":"none"}', json.dumps(claims).encode(), b"s")
-    )
+    parts = (b'{"alg":"none"}', json.dumps(claims).encode(), b"s")
+    token = ".".join(base64.urlsafe_b64encode(part).decode().rstrip("=") for part in parts)
     tokens = {"id_token": token, "access_token": token, "refresh_token": "r", "account_id": "acc"}
     auth = {"auth_mode": "chatgpt", "OPENAI_API_KEY": None, "tokens": tokens, "last_refresh": "2099-01-01T00:00:00Z"}
     (login / "auth.json").write_text(json.dumps(auth))
