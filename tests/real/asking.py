@@ -76,6 +76,7 @@ class Lab:
     def left(self) -> list[str]:
         """The programs that still run, those that it started too, waited for up to 5 s."""
         installed = str(self.program).partition("node_modules")[0]
+        found: list[str] = []
         for _ in range(500):
             found = [line for line in _commands() if installed in line and "pytest" not in line]
             if not found:
@@ -129,3 +130,5 @@ def texts(value: Any) -> Iterator[str]:
         case list():
             for item in value:
                 yield from texts(item)
+        case _:
+            return

@@ -13,7 +13,7 @@ import geode
 from geode.auxiliary import DoesNotFit
 from geode.domain.failures import FailureClass
 from geode.domain.loop.outcome import Answered, Exhausted, Failed, Refused
-from geode.domain.script import calls, cut, drops, fails, hangs, refuses, says
+from geode.domain.script import Reply, calls, cut, drops, fails, hangs, refuses, says
 from geode.entrypoints.compliance.playing import until
 from tests.real.asking import ANSWER, PLANTED, Lab, failure_of, lab_of, look_around, texts
 
@@ -145,7 +145,7 @@ async def test_an_answer_of_a_schema(lab: Lab) -> None:
 
 
 @pytest.mark.parametrize("reply", [says("Three."), calls(("StructuredOutput", {"n": "three"}))], ids=["text", "other type"])
-async def test_an_answer_that_is_none_of_the_schema_is_not_accepted(reply: geode.testing.Reply, lab: Lab) -> None:
+async def test_an_answer_that_is_none_of_the_schema_is_not_accepted(reply: Reply, lab: Lab) -> None:
     with lab.serving(reply, reply):
         served = await lab.ask("How many?", response_schema=ANSWER)
     assert isinstance(served.typed, DoesNotFit), served.typed

@@ -15,7 +15,7 @@ from geode.ports.schema import Check, SchemaValidator
 
 # So much of an answer that does not fit is kept for whoever looks for the reason.
 MAX_RAW_CHARS: Final = 4000
-_FENCED: Final = re.compile(r"```[\w-]*[ \t]*\r?\n(.*?)\r?\n?```", re.DOTALL)
+_FENCED: Final = re.compile(r"```[ \t]*[\w-]*[ \t]*\r?\n(.*)```", re.DOTALL)
 _CUT: Final = frozenset({Stop.MAX_TOKENS, Stop.CONTEXT_EXCEEDED, Stop.PAUSE})
 _DECLINED: Final = frozenset({Stop.REFUSAL, Stop.CONTENT_FILTER})
 
@@ -100,7 +100,7 @@ def value_of(answer: TypedAnswer) -> Any:
 
 def _unfenced(text: str) -> str:
     found = _FENCED.fullmatch(text.strip())
-    return found[1] if found is not None and "```" not in found[1] else text
+    return text if found is None else found[1]
 
 
 def _refused(word: str) -> Any:

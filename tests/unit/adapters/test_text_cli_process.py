@@ -6,6 +6,7 @@ import asyncio
 import json
 import os
 import sys
+import tempfile
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -50,8 +51,8 @@ async def ran(script: str, prompt: str = "", *, seconds: float = 30.0, **environ
     return await run(sys.executable, invoked(script, prompt, **environment), seconds)
 
 
-async def told(prompt: str = "", **environment: str) -> dict[str, Any]:
-    (event,) = (await ran(TELLS, prompt, **environment)).events
+async def told(prompt: str = "", own: str = "") -> dict[str, Any]:
+    (event,) = (await ran(TELLS, prompt, OWN=own)).events
     return dict(event)
 
 
@@ -60,7 +61,7 @@ def temporary(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """Where the folders of runs are made; empty after each test, like the list of what runs."""
     place = tmp_path / "temporary"
     place.mkdir()
-    monkeypatch.setattr(process.tempfile, "tempdir", str(place))
+    monkeypatch.setattr(tempfile, "tempdir", str(place))
     return place
 
 
@@ -116,7 +117,7 @@ async def test_it_knows_nothing_of_this_process(monkeypatch: pytest.MonkeyPatch)
     monkeypatch.setenv("PATH", "/usr/bin:/bin")
     monkeypatch.setenv("LANG", "C.UTF-8")
 
-    found = await told(OWN="given")
+    found = await told(own="given")
 
     assert "planted" not in json.dumps(found["environment"])
     own = {name for name in found["environment"] if name not in ("LC_CTYPE", "LC_ALL", "TZ", *OF_TRUST)}

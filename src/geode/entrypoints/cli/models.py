@@ -259,6 +259,8 @@ def _key_place(target: Target) -> str:
     """Where its key is found. A command is not shown: a secret may be among its arguments."""
     if target.program is not None and target.program.login:
         return f"login:{harmless(shown_path((target.program.login,)))}"
+    if target.program is not None and target.credential.key is None:
+        return "not said"
     if target.program is None and target.transport is None:
         return "its own"
     match key_source(target.credential.key).value_or(NoKey()):
