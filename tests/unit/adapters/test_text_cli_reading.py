@@ -225,9 +225,9 @@ def test_how_claude_is_asked() -> None:
 
 
 def test_a_login_of_claude_is_used_without_a_key() -> None:
-    made = claude.invocation(replace(ASKED, mode="subscription", key="", login="/home/me/.claude"), FOLDER)
+    made = claude.invocation(replace(ASKED, mode="subscription", key="", login="/logins/claude"), FOLDER)
 
-    assert made.environment["CLAUDE_CONFIG_DIR"] == "/home/me/.claude"
+    assert made.environment["CLAUDE_CONFIG_DIR"] == "/logins/claude"
     assert not [name for name in made.environment if name.endswith(("_API_KEY", "_TOKEN"))]
     assert "--bare" not in made.arguments, "it reads no login"
     # A prompt with `@FILE` in it would be sent with the file.
@@ -335,8 +335,8 @@ def test_codex_refuses_instructions_that_say_nothing(system: str) -> None:
 
 
 def test_a_login_of_codex_is_used_without_a_key() -> None:
-    made = codex.invocation(replace(ASKED, mode="subscription", key="", login="/home/me/.codex"), FOLDER)
-    assert made.environment == {"CODEX_HOME": "/home/me/.codex"}
+    made = codex.invocation(replace(ASKED, mode="subscription", key="", login="/logins/codex"), FOLDER)
+    assert made.environment == {"CODEX_HOME": "/logins/codex"}
     assert "--config=model_providers.geode.requires_openai_auth=true" in made.arguments
     assert "env_key" not in " ".join(made.arguments)
 

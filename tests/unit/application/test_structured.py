@@ -79,6 +79,10 @@ def test_every_error_has_its_place() -> None:
     assert {error.partition(":")[0] for error in errors} == {"/n", "/of/1", "/"}
 
 
+def test_a_fence_inside_of_a_text_is_no_end() -> None:
+    assert typed_answer(reply('```json\n{"n": 3, "of": ["```"]}\n```'), CHECK) == Fits({"n": 3, "of": ["```"]})
+
+
 def test_a_schema_need_not_be_of_objects() -> None:
     check = check_of({"type": "array", "items": {"type": "integer"}}, JsonschemaValidator())
     assert typed_answer(reply("[1, 2]"), check) == Fits([1, 2])

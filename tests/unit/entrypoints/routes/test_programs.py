@@ -40,6 +40,7 @@ SECRETS = {
 KEY = "sk-of-the-configuration"
 HARNESSES = {"claude": ClaudeCliHarness(), "codex": CodexCliHarness()}
 SCHEMA: dict[str, Any] = {"type": "object", "properties": {"n": {"type": "integer"}}, "required": ["n"]}
+LONG = "x" * 1_000_000
 BOTH = pytest.mark.parametrize("word", ["claude", "codex"])
 
 
@@ -202,7 +203,7 @@ async def test_a_program_is_found_on_the_path(home: Path, monkeypatch: pytest.Mo
         (
             Printed(("Segmentation fault\n",)),
             FailureClass.UNKNOWN,
-            "claude ended with code 0 and no answer: Segmentation fault",
+            "code 0 and no answer: Segmentation fault",
         ),
     ],
 )
@@ -276,9 +277,7 @@ async def test_calls_and_results_of_before_are_told_in_words(word: str, home: Pa
 
 
 @BOTH
-@pytest.mark.parametrize(
-    "prompt", ["--help", "-p x", "--dangerously-skip-permissions", "x" * 1_000_000], ids=lambda text: text[:9]
-)
+@pytest.mark.parametrize("prompt", ["--help", "-p x", "--dangerously-skip-permissions", LONG], ids=lambda text: text[:9])
 async def test_a_prompt_is_never_an_argument(word: str, prompt: str, home: Path) -> None:
     made = program(home, word, saying(word, "hello"))
     assert isinstance(await asked(word, prompt, system=prompt), Answered)
@@ -337,13 +336,13 @@ async def test_a_schema_that_is_longer_than_an_argument_is_refused_here(home: Pa
     [
         (
             '[providers.claude-cli]\nkey = "env:K"\nlogin = "~/.claude"\n',
-            ":3:1: providers.claude-cli.login: either a key pays or",
+            ":3:1: providers.claude-cli.login: either a key",
         ),
         ('[providers.codex-cli]\nkey = "oauth:x.json"\n', ":2:1: providers.codex-cli.key: codex-cli takes a key of an API"),
         ('[providers.codex-cli]\nwire = "chat"\n', ":2:1: providers.codex-cli.wire: codex-cli ships with geode"),
         (
             '[providers.lab]\nbase_url = "http://a/v1"\nbin = "x"\n',
-            ":3:1: providers.lab.bin: bin is of the adapters over a program",
+            ":3:1: providers.lab.bin: bin is of the adapters over",
         ),
         ('[providers.claude-cli]\nbin = ""\n', ":2:1: providers.claude-cli.bin: it is empty"),
         ('[providers.claude-cli]\nbase_url = "nowhere"\n', ":2:1: providers.claude-cli.base_url: "),
