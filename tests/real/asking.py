@@ -67,7 +67,8 @@ class Lab:
             yield emulator
 
     async def run(self, prompt: str = "hello", **settings: Any) -> geode.Outcome:
-        return await geode.run(prompt, model=f"{self.word}-cli/{self.model}", **{"policy": ONCE, **settings})
+        policy = settings.pop("policy", ONCE)
+        return await geode.run(prompt, model=f"{self.word}-cli/{self.model}", policy=policy, **settings)
 
     async def ask(self, text: str, **settings: Any) -> Any:
         async with geode.Runtime(model=f"{self.word}-cli/{self.model}", policy=ONCE) as runtime:

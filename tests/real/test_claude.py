@@ -13,7 +13,7 @@ import geode
 from geode.auxiliary import DoesNotFit
 from geode.domain.failures import FailureClass
 from geode.domain.loop.outcome import Answered, Exhausted, Failed, Refused
-from geode.domain.script import Reply, calls, cut, drops, fails, hangs, refuses, says
+from geode.domain.script import DropPoint, Reply, calls, cut, drops, fails, hangs, refuses, says
 from geode.entrypoints.compliance.playing import until
 from tests.real.asking import ANSWER, PLANTED, Lab, failure_of, lab_of, look_around, texts
 
@@ -112,8 +112,8 @@ async def test_a_reply_that_is_cut_each_time(lab: Lab) -> None:
 
 
 @pytest.mark.parametrize("at", ["connect", "headers", "before_output", "after_output"])
-async def test_a_connection_that_is_lost(at: str, lab: Lab) -> None:
-    with lab.serving(*[drops(at)] * 3):  # type: ignore[arg-type]
+async def test_a_connection_that_is_lost(at: DropPoint, lab: Lab) -> None:
+    with lab.serving(*[drops(at)] * 3):
         outcome = await lab.run()
     assert failure_of(outcome)[1] is FailureClass.CONNECTION
 
