@@ -49,7 +49,7 @@ WRONG = [
     ('[model.fallbacks]\nmine = ["gpt-5.2"]\n', ':2:1: model.fallbacks.mine: "mine" is no key; known: primary, anthropic'),
     (
         '[sources]\nopenai = "SECRET"\n',
-        ":2:1: sources.openai: there is no such source; the sources of openai are: payg, oauth, cli",
+        ":2:1: sources.openai: there is no such source; the sources of openai are: payg",
     ),
     ('[sources]\nopenia = "payg"\n', ":2:1: sources.openia: there is no such source; did you mean openai?"),
     ('[routing.prefixes]\n"llama-" = "labb"\n' + LAB, ":2:1: routing.prefixes.llama-: nobody is called so; did you mean lab?"),
