@@ -12,7 +12,7 @@ from geode.entrypoints.compliance.conversations import ConversationStoreContract
 from geode.entrypoints.compliance.credentials import CredentialContract, CredentialHarness
 from geode.entrypoints.compliance.facts import FactsContract
 from geode.entrypoints.compliance.faults import FaultContract
-from geode.entrypoints.compliance.harness import ModelHarness, SendingHarness
+from geode.entrypoints.compliance.harness import ModelHarness, SendingHarness, Withheld
 from geode.entrypoints.compliance.http_harness import HttpHarness
 from geode.entrypoints.compliance.images import ImageResizerContract, ImageResizerHarness
 from geode.entrypoints.compliance.journal import JournalContract, JournalHarness, JournalStoreContract, JournalStoreHarness
@@ -73,4 +73,5 @@ __all__ = [
     "ToolHarness",
     "ToolSourceContract",
     "ToolSourceHarness",
+    "Withheld",
 ]

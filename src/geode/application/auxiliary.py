@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 from returns.result import Result
 
 from geode.application.announcer import Announcer
 from geode.application.askable import Askable
 from geode.application.one_call import one_call
+from geode.application.structured import TypedAnswer, value_of
 from geode.domain.content import Owner
 from geode.domain.conversation import Conversation
 from geode.domain.errors import Misuse, ModelCallError, RequestRefused
@@ -32,10 +33,11 @@ Ask: TypeAlias = Callable[[Askable], AdapterCallRequest]
 
 @dataclass(frozen=True, slots=True)
 class Served:
-    """The reply, and the model that gave it."""
+    """The reply, and the model that gave it. `typed` is what it comes to where a `response_schema` was given."""
 
     reply: AdapterCallResult
     owner: Owner
+    typed: TypedAnswer | None = None
 
     @property
     def text(self) -> str:
@@ -47,8 +49,22 @@ class Served:
         """What it took."""
         return self.reply.usage
 
+    @property
+    def value(self) -> Any:
+        """What was answered, of the `response_schema`. AnswerError where the answer does not fit, was declined or cut
+        off; Misuse where there was no schema."""
+        if self.typed is None:
+            raise Misuse("response-schema", "this answer has a text and no value: ask with response_schema=…")
+        return value_of(self.typed)
 
-def text_call(conversation: Conversation, *, system: str = "", limits: Limits = Limits()) -> Ask:
+
+def text_call(
+    conversation: Conversation,
+    *,
+    system: str = "",
+    limits: Limits = Limits(),
+    response_schema: Mapping[str, Any] | None = None,
+) -> Ask:
     """A call without tools. The target's effort, temperature and thinking go out with it."""
 
     def request(target: Askable) -> AdapterCallRequest:
@@ -60,6 +76,7 @@ def text_call(conversation: Conversation, *, system: str = "", limits: Limits = 
             effort=target.effort,
             temperature=target.temperature,
             thinking=target.thinking,
+            response_schema=response_schema,
         )
 
     return request

@@ -58,6 +58,7 @@ MISUSE_IDS: Final[Mapping[str, str]] = {
     "no-annotation": "A tool's parameter has no type, so no schema could tell a model what to fill in.",
     "no-key": "The provider's key is in none of the places that the message names.",
     "no-model": "Nothing names a model: neither `model=` nor any place of the configuration; the message lists them.",
+    "no-program": "An adapter over a command line program needs the program, on PATH or where `bin` says.",
     "no-targets": "`call_with_failover` takes the models that it may ask, the first of them first.",
     "no-terminal": "Asking and picking need a terminal; the message says what to write where there is none.",
     "not-a-list": "`tools=` takes a list.",
@@ -74,6 +75,7 @@ MISUSE_IDS: Final[Mapping[str, str]] = {
     "prompt-type": "A prompt is text, an `Image`, a `Document`, or a list of them.",
     "provider": "A `Provider` has a name, a wire, a dialect, an address or a key that cannot work.",
     "providers-type": "`providers=` takes a list of `Provider`.",
+    "response-schema": "`response_schema=` is a JSON Schema, and without one an answer has a text and no value.",
     "routing-file": "`~/.geode/routing.toml` says something that cannot be; the message names file, line and column.",
     "result-id": "The id of a stored result is `r_` and 26 letters of a-z2-7: geode makes it up, nobody else.",
     "result-span": "A part of a stored result begins at a character of 0 or more, and has 0 or more of them.",
@@ -116,6 +118,7 @@ MISUSE_IDS: Final[Mapping[str, str]] = {
     "unknown-tier": "A tier is none of safe, mcp_trusted, expensive, write and dangerous.",
     "unpaired": "A conversation was built with a call and a result that do not pair; `Conversation.repaired` mends it.",
     "var-args": "A tool takes `*args` or `**kwargs`, which no schema can describe.",
+    "who-pays": "An adapter over a command line program is told who pays: an API key (`key`) or its own login (`login`).",
     "wire": "A wire is messages, responses or chat.",
 }
 

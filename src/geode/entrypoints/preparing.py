@@ -30,6 +30,7 @@ from geode.ports.events import Observer
 from geode.ports.hooks import Hooks
 from geode.ports.images import ImageResizer
 from geode.ports.journal import Journal
+from geode.ports.schema import SchemaValidator
 
 log = logging.getLogger("geode")
 
@@ -47,6 +48,7 @@ class Prepared:
     toolkit: Kit
     around: Surroundings
     long_results: LongResults
+    validator: SchemaValidator
 
 
 def prepare(settings: Settings) -> Prepared:
@@ -86,6 +88,7 @@ def prepare(settings: Settings) -> Prepared:
         checked_toolkit(settings.get("toolkit"), tools),
         around,
         long_results(settings, tools, policy, around),
+        validator,
     )
     if not sources:
         say_what_is_denied(prepared)

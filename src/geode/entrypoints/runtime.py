@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Mapping
 from contextlib import AsyncExitStack, asynccontextmanager
+from dataclasses import replace
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Final, Protocol, Self, Unpack, runtime_checkable
 
@@ -14,6 +15,7 @@ from geode.application.askable import askable
 from geode.application.auxiliary import Served, run_with_retry_policy, text_call
 from geode.application.model_call import Asking
 from geode.application.prompts import Prompt, items_of
+from geode.application.structured import check_of, typed_answer
 from geode.application.tools_in_force import SessionTools
 from geode.domain.conversation import Conversation
 from geode.domain.errors import Misuse
@@ -22,7 +24,7 @@ from geode.domain.request import Limits
 from geode.domain.toolkits import ChooseToolkits, Toolkits
 from geode.domain.turns import UserTurn
 from geode.entrypoints.preparing import checked_toolkit, prepare, say_what_is_denied
-from geode.entrypoints.routes.connections import Connection, connect
+from geode.entrypoints.routes.connections import Connection, connect, text_model
 from geode.entrypoints.routes.session_models import HelperRole, default
 from geode.entrypoints.settings import Settings, checked
 from geode.ports.model import ModelAdapter
@@ -115,12 +117,19 @@ class Runtime:
             yield loop
 
     async def ask(
-        self, text: str, *, role: HelperRole = "summary", conversation: Conversation | None = None, system: str = ""
+        self,
+        text: str,
+        *,
+        role: HelperRole = "summary",
+        conversation: Conversation | None = None,
+        system: str = "",
+        response_schema: Mapping[str, Any] | None = None,
     ) -> Served:
         """One answer beside any run and without tools, such as a summary of `conversation`: `.text`, `.usage`, `.owner`.
 
         By the model that is configured for the role (`summary_model`, `reflection_model`), else by the session's own, at
-        the effort of the session; with the retries of the policy, and nobody in its place. Raises BillingError,
+        the effort of the session; with the retries of the policy, and nobody in its place. With a `response_schema` the
+        answer has a `.value`, validated here, and `.typed` says what became of it. Raises BillingError,
         AuthenticationError, RequestRefused or another ModelCallError, each with the facts in `failure`.
         """
         self._check_loop()
@@ -129,17 +138,19 @@ class Runtime:
         helper = askable(await self._opened(model), id, effort=self._models.effort.of(model))
         policy, asked = prepared.policy, (conversation or Conversation()).grown(UserTurn(items_of(text)))
         limits = Limits(policy.max_output_tokens, policy.call_timeout_seconds, policy.idle_timeout_seconds)
+        check = None if response_schema is None else check_of(response_schema, prepared.validator)
         announcer = Announcer(prepared.around.new_run_id(), prepared.around.observers, None)
         try:
-            return await run_with_retry_policy(
+            served = await run_with_retry_policy(
                 helper,
-                text_call(asked, system=system, limits=limits),
+                text_call(asked, system=system, limits=limits, response_schema=response_schema),
                 clock=prepared.around.clock,
                 policy=policy.retry,
                 announcer=announcer,
             )
         finally:
             announcer.close()
+        return served if check is None else replace(served, typed=typed_answer(served.reply, check))
 
     def _check_loop(self) -> None:
         running = asyncio.get_running_loop()
@@ -154,9 +165,12 @@ class Runtime:
         """The adapter of a model of this runtime, made once."""
         async with self._connecting:
             if id(model) not in self._adapters:
-                made = await connect(model, await self._client()) if isinstance(model, Connection) else model
+                made = await self._connected(model) if isinstance(model, Connection) else model
                 self._adapters[id(model)] = (model, made)
             return self._adapters[id(model)][1]
+
+    async def _connected(self, connection: Connection) -> ModelAdapter:
+        return text_model(connection) or await connect(connection, await self._client())
 
     async def _client(self) -> httpx2.AsyncClient:
         """The host's client, or one of our own, closed with this runtime."""

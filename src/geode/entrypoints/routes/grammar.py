@@ -64,6 +64,8 @@ class DeclaredProvider(_Table):
     wire: WireName | None = None
     dialect: DialectName | None = None
     key: _Word | None = None
+    bin: _Word | None = None
+    login: _Word | None = None
     quirks: DeclaredQuirks | None = None
 
 
