@@ -44,6 +44,7 @@ if TYPE_CHECKING:
     from geode.entrypoints.runtime import run as run
     from geode.entrypoints.runtime import session as session
     from geode.entrypoints.tools import tool as tool
+    from geode.entrypoints.tools import tools_from as tools_from
     from geode.entrypoints.wire.embedding import conversation_from as conversation_from
     from geode.ports.hooks import Hooks as Hooks
     from geode.ports.hooks import Veto as Veto
@@ -93,6 +94,7 @@ __all__ = [
     "run",
     "session",
     "tool",
+    "tools_from",
 ]
 __version__: Final = "0.1.0"
 
@@ -112,7 +114,7 @@ _HOME: Final = {
     "geode.domain.tiers": ("SafetyTier",),
     "geode.domain.tools": ("ToolSpec",),
     "geode.entrypoints.runtime": ("Runtime", "run", "session"),
-    "geode.entrypoints.tools": ("tool",),
+    "geode.entrypoints.tools": ("tool", "tools_from"),
     "geode.entrypoints.wire.embedding": ("conversation_from",),
     "geode.ports.hooks": ("Hooks", "Veto"),
     "geode.ports.tools": ("NotRun", "ToolContext", "ToolError", "ToolRetry"),

@@ -26,6 +26,9 @@ MISUSE_IDS: Final[Mapping[str, str]] = {
     "`geode.conversation_from(wire, list)` one of the messages of another program.",
     "conversation-id": "The id of a stored conversation is a name for a file: letters, digits, `_`, `-` and `.`.",
     "count-tokens-type": "`count_tokens=` takes a function that gives the number of tokens of a text.",
+    "definition": "A definition of a tool lacks something, or says something that none has; the message has file and line.",
+    "definition-handlers": "A definition has no function of its name, or one that cannot take what its schema names; or a "
+    "function of `handlers=` is of no definition.",
     "deps-type": "A tool's `ToolContext[D]` wants other dependencies than `deps=` gives.",
     "emulator-address": "`geode emulate` cannot listen there: the address is taken, or is none of this machine's loopback.",
     "effort": "An effort, given or configured, is a word that the model takes, for example `low`.",
@@ -41,6 +44,7 @@ MISUSE_IDS: Final[Mapping[str, str]] = {
     "journal-folder": "The folder that `geode runs --journal` names holds no runs.",
     "journal-reads": "Resuming a run by its id needs a journal that is kept, for example a folder.",
     "journal-type": "`journal=` takes a folder, or an object with the methods of `geode.ports.Journal`.",
+    "json-file": "A JSON file cannot be read, is no JSON, or has a key twice; the message names the line.",
     "key-form": "A key has white space, a line end or letters beyond ASCII in it, which no key has.",
     "key-place": "The file or the command that a key comes from cannot be used; the message says why, and what to do.",
     "max-sessions": "`max_sessions` counts the sessions that a Runtime lends at once: a whole number of 1 or more.",
