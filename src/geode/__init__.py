@@ -42,6 +42,7 @@ if TYPE_CHECKING:
     from geode.domain.toolkits import Toolkit as Toolkit
     from geode.domain.toolkits import ToolkitContext as ToolkitContext
     from geode.domain.tools import ToolSpec as ToolSpec
+    from geode.entrypoints.mcp_servers import mcp_servers_from as mcp_servers_from
     from geode.entrypoints.runtime import Runtime as Runtime
     from geode.entrypoints.runtime import run as run
     from geode.entrypoints.runtime import session as session
@@ -95,6 +96,7 @@ __all__ = [
     "Veto",
     "WireName",
     "conversation_from",
+    "mcp_servers_from",
     "run",
     "session",
     "tool",
@@ -118,6 +120,7 @@ _HOME: Final = {
     "geode.domain.tiers": ("SafetyTier",),
     "geode.domain.toolkits": ("Toolkit", "ToolkitContext"),
     "geode.domain.tools": ("ToolSpec",),
+    "geode.entrypoints.mcp_servers": ("mcp_servers_from",),
     "geode.entrypoints.runtime": ("Runtime", "run", "session"),
     "geode.entrypoints.tools": ("tool", "tools_from"),
     "geode.entrypoints.wire.embedding": ("conversation_from",),

@@ -48,6 +48,8 @@ MISUSE_IDS: Final[Mapping[str, str]] = {
     "key-form": "A key has white space, a line end or letters beyond ASCII in it, which no key has.",
     "key-place": "The file or the command that a key comes from cannot be used; the message says why, and what to do.",
     "max-sessions": "`max_sessions` counts the sessions that a Runtime lends at once: a whole number of 1 or more.",
+    "mcp-config": "A file declares an MCP server that cannot be used, for example with a variable that is not set; the message "
+    "has file and line.",
     "mcp-server": "An `McpServer` is declared in a way that cannot work; the message says what to write.",
     "mcp-start": "An MCP server cannot be begun: its command is not on PATH, or a variable that it is to be given is not set.",
     "media-bytes": "The bytes of an `Image` or a `Document` are empty or of another type than it says; they may have been cut "
