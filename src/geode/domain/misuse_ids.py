@@ -50,6 +50,7 @@ MISUSE_IDS: Final[Mapping[str, str]] = {
     "max-sessions": "`max_sessions` counts the sessions that a Runtime lends at once: a whole number of 1 or more.",
     "mcp-config": "A file declares an MCP server that cannot be used, for example with a variable that is not set; the message "
     "has file and line.",
+    "mcp-name": "`geode mcp check` names a server that is not configured.",
     "mcp-server": "An `McpServer` is declared in a way that cannot work; the message says what to write.",
     "mcp-start": "An MCP server cannot be begun: its command is not on PATH, or a variable that it is to be given is not set.",
     "media-bytes": "The bytes of an `Image` or a `Document` are empty or of another type than it says; they may have been cut "
@@ -111,7 +112,7 @@ MISUSE_IDS: Final[Mapping[str, str]] = {
     "toolkit": "`toolkit=` takes a `Toolkit`, several, or a function that chooses such; the names in it are names of tools.",
     "tool-twice": "Two tools of a session have the same name.",
     "tool-type": "A tool's parameter has a type that no JSON Schema describes.",
-    "tools-argument": "`geode run --tools` takes MODULE:NAME.",
+    "tools-argument": "`geode run --tools` takes MODULE:NAME, or FILE.json:MODULE for definitions.",
     "tools-module": "The module that `--tools` names cannot be imported.",
     "tools-name": "The module that `--tools` names has no such tools in it.",
     "unbound-method": "A method was given without its object; a tool is the method of an instance.",

@@ -31,7 +31,7 @@ def test_names_and_variables_are_unique_and_alike() -> None:
         ("sources.antropic", 'there is no setting "sources.antropic"; did you mean sources.anthropic?'),
         (
             "zzz",
-            'there is no setting "zzz". Known: model, effort, reflection_model, summary_model, journal, mcp.config, sources.anthropic,',
+            'there is no setting "zzz". Known: model, effort, reflection_model, summary_model, journal, mcp.config,',
         ),
     ],
 )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from enum import Enum
 from typing import Any
 
@@ -31,27 +31,37 @@ def build_tools(values: Iterable[object], deps: object = None, validator: Schema
     if callable(values) or isinstance(values, str | bytes | Tool) or not isinstance(values, Iterable):
         raise Misuse("not-a-list", f"tools= must be a list, got {type(values).__name__}. Write tools=[…]")
     tools = tuple(as_tool(value, deps) for value in values)
+    for wrong in wrong_together(tools, validator):
+        raise wrong
+    return tools
+
+
+def wrong_together(tools: Iterable[Tool], validator: SchemaValidator | None = None) -> Iterator[Misuse]:
+    """Everything for which `build_tools` refuses tools that are none the worse by themselves."""
     named: dict[str, Tool] = {}
     for tool in tools:
         name = tool.spec.name
         if name in named:
             first, second = (one.place or "a Tool made without a place" for one in (named[name], tool))
-            raise Misuse("tool-twice", f'two tools are called "{name}": {first} and {second}. Rename one: @tool(name=…)')
+            yield Misuse("tool-twice", f'two tools are called "{name}": {first} and {second}. Rename one: @tool(name=…)')
+            continue
         named[name] = tool
         if validator is not None and not (isinstance(tool.invoke, Handler) and tool.invoke.by_table):
-            _refuse_broken(tool, validator)
-    for tool in tools:
-        check_stand_ins(tool, named)
-    return tools
+            yield from _broken_schema(tool, validator)
+    for tool in named.values():
+        try:
+            check_stand_ins(tool, named)
+        except Misuse as error:
+            yield error
 
 
-def _refuse_broken(tool: Tool, validator: SchemaValidator) -> None:
+def _broken_schema(tool: Tool, validator: SchemaValidator) -> Iterator[Misuse]:
     try:
         validator.compile(tool.spec.input_schema)
     except ValueError as error:
         where = f" ({tool.place})" if tool.place else ""
         said = f"tool {tool.spec.name}{where}: input_schema is no JSON Schema that can be checked; {error}"
-        raise Misuse("tool-schema", said) from None
+        yield Misuse("tool-schema", said)
 
 
 def as_tool(value: object, deps: object = None) -> Tool:
