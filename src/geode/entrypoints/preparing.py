@@ -76,9 +76,7 @@ def prepare(settings: Settings) -> Prepared:
         counter(settings),
     )
     policy = _policy(settings)
-    if around.approver is None and (denied := said_of_denied(tools.offer.catalog.facts, policy.grants)):
-        log.warning("%s", denied)
-    return Prepared(
+    prepared = Prepared(
         models,
         settings.get("system", ""),
         _temperature(settings),
@@ -89,6 +87,16 @@ def prepare(settings: Settings) -> Prepared:
         around,
         long_results(settings, tools, policy, around),
     )
+    if not sources:
+        say_what_is_denied(prepared)
+    return prepared
+
+
+def say_what_is_denied(prepared: Prepared) -> None:
+    """Warn of the tools that nobody can approve, once all of them are known."""
+    denied = said_of_denied(prepared.tools.offer.catalog.facts, prepared.policy.grants)
+    if denied and prepared.around.approver is None:
+        log.warning("%s", denied)
 
 
 def checked_toolkit(value: object, tools: SharedTools) -> Kit:

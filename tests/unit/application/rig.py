@@ -10,11 +10,10 @@ from geode.adapters.schema_jsonschema import JsonschemaValidator
 from geode.adapters.scripted.model import ScriptedModel
 from geode.application.agentic_loop import AgenticLoop
 from geode.application.askable import Askable
-from geode.application.shared_tools import SharedTools
-from geode.application.tools_in_force import Kit, SessionTools
-from geode.entrypoints.tools.sources import sources_in
 from geode.application.equipment import Surroundings
 from geode.application.model_call import Asking
+from geode.application.shared_tools import SharedTools
+from geode.application.tools_in_force import Kit, SessionTools
 from geode.domain.approval import Approve, Decision, Question
 from geode.domain.content import ToolResult, ToolUseBlock
 from geode.domain.conversation import Conversation
@@ -27,6 +26,7 @@ from geode.domain.results import Rendering
 from geode.domain.script import Step
 from geode.domain.turns import AssistantTurn, ToolResultsTurn
 from geode.entrypoints.tools import build_tools
+from geode.entrypoints.tools.sources import sources_in
 from geode.ports.approval import Approver
 from geode.ports.clock import Clock
 from geode.ports.events import Event, Observer

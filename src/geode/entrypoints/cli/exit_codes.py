@@ -26,8 +26,8 @@ _BY_OUTCOME: Final[Mapping[str, int]] = {
 EXIT_CODES: Final[Mapping[int, str]] = {
     0: "Answered: the model ended by itself",
     NOT_ALL: "geode demo: something was not as it must be; geode wire: a request was refused, or a line was none; "
-    "geode runs replay: the run came to something else; geode config get: nothing sets it; geode models ID: it cannot be asked; "
-    "geode tools, geode mcp: something is wrong with a tool, or a required server fails",
+    "geode runs replay: the run came to something else; geode config get: nothing sets it; geode models ID: it cannot be asked"
+    "; geode tools, geode mcp: something is wrong with a tool, or a required server fails",
     WRONG_USE: "wrong use: the message on stderr says what and how to mend it",
     3: "Refused: the model declined",
     4: "Exhausted: a limit ended the run (--max-rounds, --time, …)",
