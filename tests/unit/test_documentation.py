@@ -14,16 +14,21 @@ from pathlib import Path
 
 import pytest
 
-from geode.compliance import AdapterContract
+from geode.compliance import AdapterContract, ToolSourceContract
 from geode.domain.script import Script
 from geode.entrypoints.compliance.registered import GROUP, contract_of
 from geode.testing import ScriptedModel, calls, default_model, says
 
 ROOT = Path(__file__).parents[2]
 EXAMPLE = ROOT / "examples" / "acme_adapter"
-# This page writes a package step by step: its blocks are parts of one program, which is proven as a whole.
+SOURCE = ROOT / "examples" / "saved_queries"
+# These pages write a package step by step: their blocks are parts of one program, which is proven as a whole.
 STEPS = ROOT / "docs" / "writing-an-adapter.md"
-PAGES = (ROOT / "README.md", *(page for page in sorted((ROOT / "docs").glob("*.md")) if page != STEPS))
+STEPS_TO_A_SOURCE = ROOT / "docs" / "writing-a-tool-source.md"
+PAGES = (
+    ROOT / "README.md",
+    *(page for page in sorted((ROOT / "docs").glob("*.md")) if page not in (STEPS, STEPS_TO_A_SOURCE)),
+)
 
 
 def _blocks() -> dict[str, str]:
@@ -159,12 +164,18 @@ def test_all_blocks_type_check(tmp_path: Path) -> None:
     assert (done.returncode, done.stdout, done.stderr) == (0, "", ""), list(enumerate(BLOCKS))
 
 
-def test_the_steps_to_an_adapter_are_the_example() -> None:
+@pytest.mark.parametrize(("page", "example"), [(STEPS, EXAMPLE), (STEPS_TO_A_SOURCE, SOURCE)], ids=["adapter", "source"])
+def test_the_steps_are_the_example(page: Path, example: Path) -> None:
     """Word for word; the example is run and type-checked like any other code."""
-    code = [path.read_text("utf-8") for path in sorted(EXAMPLE.rglob("*.py"))]
-    blocks = re.findall(r"^```python\n(.*?)^```$", STEPS.read_text("utf-8"), re.DOTALL | re.MULTILINE)
+    code = [path.read_text("utf-8") for path in sorted(example.rglob("*.py"))]
+    blocks = re.findall(r"^```python\n(.*?)^```$", page.read_text("utf-8"), re.DOTALL | re.MULTILINE)
     assert len(blocks) > 5
     assert [block for block in blocks if not any(block in text for text in code)] == []
+
+
+def test_the_source_is_registered_with_its_contract() -> None:
+    points = tomllib.loads((SOURCE / "pyproject.toml").read_text("utf-8"))["project"]["entry-points"][GROUP]
+    assert [contract_of(EntryPoint(name, value, GROUP).load()) for name, value in points.items()] == [ToolSourceContract]
 
 
 def test_the_example_is_registered_as_the_steps_say() -> None:
