@@ -17,7 +17,9 @@ import pytest
 from geode.compliance import AdapterContract, ToolSourceContract
 from geode.domain.script import Script
 from geode.entrypoints.compliance.registered import GROUP, contract_of
+from geode.entrypoints.mcp_servers import mcp_servers_from
 from geode.testing import ScriptedModel, calls, default_model, says
+from tests.unit.entrypoints.cli.servers import PROGRAM
 
 ROOT = Path(__file__).parents[2]
 EXAMPLE = ROOT / "examples" / "acme_adapter"
@@ -133,8 +135,37 @@ PLAYED: dict[str, tuple[Script, str]] = {
         (calls(("read_note", {})), calls(("write_note", {"text": "milk, bread"})), says("Done.")),
         "[('ok', 'milk'), ('ok', 'written: milk, bread')]\n",
     ),
+    "tools: Definition files": (
+        (calls(("get_weather", {"city": "Paris"})), says("Mild.")),
+        "['18 C in Paris for 1 days'] Mild.\n",
+    ),
+    "tools: MCP servers": ((calls(("look", {})), says("I see.")), "['look with much'] I see.\n"),
     "wire: Move a request to another wire": ((), "turn 1: interrupted (c1)\n"),
 }
+
+
+def _shown(page: str, heading: str, language: str) -> str:
+    """The block of another language under that heading."""
+    text = (ROOT / "docs" / f"{page}.md").read_text("utf-8").split(f"# {heading}\n")[1]
+    found = re.search(rf"^```{language}\n(.*?)^```$", text, re.DOTALL | re.MULTILINE)
+    assert found is not None
+    return found[1]
+
+
+# What lies beside the program of a block.
+BESIDE = {
+    "tools: Definition files": {"definitions.json": _shown("tools", "Definition files", "json")},
+    "tools: MCP servers": {"server.py": PROGRAM.replace("sys.argv[1]", '\'[{"name": "look"}]\'')},
+}
+
+
+def test_what_the_page_of_tools_declares_can_be_read(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    for name in ("NODE_ENV", "FILES_TOKEN", "DOCS_TOKEN"):
+        monkeypatch.setenv(name, "x")
+    (tmp_path / "config.toml").write_text(_shown("tools", "In the configuration", "toml"))
+    (tmp_path / "servers.json").write_text(_shown("tools", "Files of other programs", "json"))
+    assert [server.name for server in mcp_servers_from(tmp_path / "config.toml")] == ["files"]
+    assert [server.name for server in mcp_servers_from(tmp_path / "servers.json")] == ["files", "docs"]
 
 
 def test_every_block_is_played() -> None:
@@ -147,6 +178,9 @@ def test_a_block_runs_as_it_stands(
 ) -> None:
     monkeypatch.delenv("GEODE_MODEL", raising=False)
     script, printed = PLAYED[name]
+    for beside, text in BESIDE.get(name, {}).items():
+        monkeypatch.chdir(tmp_path)
+        (tmp_path / beside).write_text(text, "utf-8")
     program = tmp_path / "program.py"
     program.write_text(BLOCKS[name], "utf-8")
     with default_model(ScriptedModel(*script)):

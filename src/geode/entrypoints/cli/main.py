@@ -13,7 +13,7 @@ from geode.domain.naming import closest
 from geode.entrypoints.cli.arguments import parser
 from geode.entrypoints.cli.exit_codes import INTERRUPTED, READER_GONE, SERVER_FAILED, UNWRITABLE, WRONG_USE
 from geode.entrypoints.cli.stdout import forget_stdout, never_fail_to_print
-from geode.entrypoints.cli.wrong_use import on_the_command_line
+from geode.entrypoints.cli.wrong_use import in_words_of_a_terminal, on_the_command_line
 from geode.ports.adapters import AdapterError
 from geode.ports.tool_sources import ToolSourceError
 
@@ -35,7 +35,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         print(f"geode {arguments.command}: {error}", file=sys.stderr)
         return WRONG_USE
     except ToolSourceError as error:
-        print(f"geode {arguments.command}: {error}", file=sys.stderr)
+        print(f"geode {arguments.command}: {in_words_of_a_terminal(str(error))}", file=sys.stderr)
         return SERVER_FAILED
     except GeodeError as error:  # what is kept in files is not as it was written, or somebody else has it
         print(f"geode {arguments.command}: {error}", file=sys.stderr)

@@ -15,6 +15,7 @@ from geode.entrypoints.cli.exit_codes import NOT_ALL
 from geode.entrypoints.cli.servers_looked_at import Seen, SeenTool, seen_servers
 from geode.entrypoints.cli.tools import servers_of
 from geode.entrypoints.cli.words import harmless
+from geode.entrypoints.cli.wrong_use import in_words_of_a_terminal
 from geode.entrypoints.mcp_servers import Configured
 
 _NONE = "no MCP server is configured: [mcp.servers.NAME] in ~/.geode/config.toml, or --mcp-config FILE.json"
@@ -60,7 +61,7 @@ def _print_list(seen: Sequence[Seen]) -> None:
         print(line)
     for one in seen:
         if one.why and one.state != "ready":
-            print(f"\n{harmless(one.configured.name)}: {harmless(one.why)}")
+            print(f"\n{harmless(one.configured.name)}: {harmless(in_words_of_a_terminal(one.why))}")
 
 
 def _print_one(one: Seen) -> None:
@@ -68,7 +69,7 @@ def _print_one(one: Seen) -> None:
     required = "required" if one.configured.required else "not required"
     print(f"{name}{version}: {one.state}, {required}, declared at {one.configured.place}")
     if one.why and one.state != "ready":
-        print(f"  {harmless(one.why)}")
+        print(f"  {harmless(in_words_of_a_terminal(one.why))}")
     rows = [(f"  {harmless(tool.name)}", tool.sent or "left out", tool.tier, tool.why) for tool in one.tools]
     if rows:
         for line in columns([("  TOOL", "CALLED", "TIER", "WHY"), *rows]):

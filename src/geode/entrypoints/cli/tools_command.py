@@ -6,11 +6,12 @@ import sys
 from argparse import Namespace
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, cast
 
 from geode.adapters.schema_jsonschema import JsonschemaValidator
 from geode.domain.errors import Misuse
 from geode.domain.json_value import dump_json
+from geode.domain.mcp_server import McpServer
 from geode.domain.schema_profile import SchemaProfile
 from geode.domain.sent_tools import sent_schema, tools_problem
 from geode.domain.tools import ToolSpec
@@ -21,13 +22,15 @@ from geode.entrypoints.cli.schema_changes import schema_changes
 from geode.entrypoints.cli.servers_looked_at import Seen, seen_servers
 from geode.entrypoints.cli.tools import definitions_named, servers_of, values_named
 from geode.entrypoints.cli.words import counted, harmless, short
+from geode.entrypoints.cli.wrong_use import in_words_of_a_terminal
 from geode.entrypoints.config import configuration
-from geode.entrypoints.mcp_servers import Configured
+from geode.entrypoints.mcp_servers import Configured, Servers
 from geode.entrypoints.routes.capabilities import capabilities_of
 from geode.entrypoints.routes.registry import bootstrap_builtins
 from geode.entrypoints.tools import as_tool
 from geode.entrypoints.tools.build import wrong_together
 from geode.entrypoints.tools.sources import is_source
+from geode.ports.tool_sources import ToolSource
 from geode.ports.tools import Tool
 
 _DESCRIPTION = 80
@@ -36,12 +39,12 @@ _NONE = "there are no tools: --tools MODULE:NAME, --tools FILE.json:MODULE, or a
 
 def tools_command(arguments: Namespace) -> int:
     """Perform the action; exit code 1 where something is wrong."""
-    own, wrong = looked_at(arguments.tools)
-    seen, told = _servers(arguments, own)
+    own, sources, wrong = looked_at(arguments.tools)
+    seen, told = _servers(arguments, own, sources)
     for text in told:
         print(f"geode tools: {text}", file=sys.stderr)
     listed = [*map(_of_tool, own), *(one for server in seen for one in _of_server(server))]
-    wrong += [f"{one.configured.place}: {one.configured.name}: {one.why}" for one in seen if one.fails]
+    wrong += [f"{one.configured.place}: {_why(one)}" for one in seen if one.fails]
     if arguments.action == "list":
         return _list(listed, wrong, as_json=arguments.json)
     notices = [f"{one.configured.name}: {text}" for one in seen for text in one.notices]
@@ -52,8 +55,8 @@ def tools_command(arguments: Namespace) -> int:
     return _check(listed, wrong, notices, changes, arguments)
 
 
-def looked_at(wanted: Iterable[str]) -> tuple[tuple[Tool, ...], list[str]]:
-    """The tools that can be used, of those that the arguments name; and everything that is wrong with them and the others."""
+def looked_at(wanted: Iterable[str]) -> tuple[tuple[Tool, ...], tuple[object, ...], list[str]]:
+    """The tools and the sources that can be used, of what the arguments name; and everything that is wrong."""
     values: list[object] = []
     wrong: list[str] = []
     for text in wanted:
@@ -66,24 +69,28 @@ def looked_at(wanted: Iterable[str]) -> tuple[tuple[Tool, ...], list[str]]:
         wrong += [f"{one.text} [{one.id}]" for one in (() if defined is None else defined.problems)]
     tools: list[Tool] = []
     for value in values:
-        if is_source(value):
-            continue
         try:
-            tools.append(as_tool(value))
+            tools += [] if is_source(value) else [as_tool(value)]
         except Misuse as error:
             wrong.append(str(error))
-    return tuple(tools), [*wrong, *map(str, wrong_together(tools, JsonschemaValidator()))]
+    return tuple(tools), tuple(filter(is_source, values)), [*wrong, *map(str, wrong_together(tools, JsonschemaValidator()))]
 
 
-def _servers(arguments: Namespace, own: Sequence[Tool]) -> tuple[tuple[Seen, ...], tuple[str, ...]]:
+def _servers(arguments: Namespace, own: Sequence[Tool], sources: Sequence[object]) -> tuple[tuple[Seen, ...], tuple[str, ...]]:
     """Those that a run would use, or could not begin without, opened; and what is to be told of them."""
-    if arguments.no_mcp:
-        return (), ()
-    servers = servers_of(arguments)
-    wanted: list[Configured] = [one for one in servers.configured if one.state in ("used", "broken")]
-    seen = seen_servers(wanted, [tool.spec.name for tool in own])
-    optional = [f"{one.configured.name}: {one.why}" for one in seen if one.why and one.state != "ready" and not one.fails]
+    servers = Servers(()) if arguments.no_mcp else servers_of(arguments)
+    wanted = [one for one in servers.configured if one.state in ("used", "broken")]
+    wanted += [Configured(one.name, "--tools", "used", one) for one in sources if isinstance(one, McpServer)]
+    others = [cast("ToolSource", one) for one in sources if not isinstance(one, McpServer)]
+    seen = seen_servers(wanted, [tool.spec.name for tool in own], others)
+    optional = [_why(one) for one in seen if one.why and one.state != "ready" and not one.fails]
     return seen, (*servers.told, *optional)
+
+
+def _why(one: Seen) -> str:
+    """Why it has no tools, with its name."""
+    why = in_words_of_a_terminal(one.why)
+    return why if one.configured.name in why else f"{one.configured.name}: {why}"
 
 
 # ---- list --------------------------------------------------------------------------------------
@@ -109,7 +116,8 @@ def _of_server(seen: Seen) -> Iterator[Listed]:
         if tool.sent is not None:
             own = f" as {tool.name}" if tool.name != tool.sent else ""
             spec = ToolSpec(tool.sent, tool.description, tool.input_schema)
-            yield Listed(tool.sent, tool.tier, f"MCP server {seen.configured.name}{own}", tool.description, spec)
+            kind = "source" if seen.configured.server is None else "MCP server"
+            yield Listed(tool.sent, tool.tier, f"{kind} {seen.configured.name}{own}", tool.description, spec)
 
 
 def _list(listed: Sequence[Listed], wrong: Sequence[str], *, as_json: bool) -> int:

@@ -131,6 +131,17 @@ def test_a_name_that_is_not_configured_is_refused_with_the_closest(geode: Callab
     assert (code, err) == (2, 'geode mcp: no MCP server "fiels" is configured; did you mean files? [mcp-name]\n')
 
 
+def test_a_program_that_is_not_there_is_told_with_a_way_out_in_the_words_of_a_file(
+    geode: Callable[..., Ran], home: Path
+) -> None:
+    (home / "config.toml").write_text(toml("files", ["no-such-mcp"]))
+    told = 'MCP server "files": command "no-such-mcp" not found on PATH. required = false in its declaration goes on without it'
+    assert told in geode("mcp", "list")[1]
+    with default_model(ScriptedModel()):
+        code, _, err = geode("run", "Hi")
+    assert (code, told in err) == (2, True)
+
+
 # ---- geode run ---------------------------------------------------------------------------------
 
 

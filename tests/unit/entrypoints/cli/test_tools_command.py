@@ -204,3 +204,45 @@ def test_a_model_that_nobody_serves_is_wrong_use(geode: Callable[..., Ran]) -> N
 )
 def test_each_change_of_a_schema_has_its_place(own: object, sent: object, told: list[tuple[str, str]]) -> None:
     assert list(schema_changes(own, sent)) == told
+
+
+SOURCE = """
+from contextlib import asynccontextmanager
+import geode
+from geode.ports import Listing, Tool, ToolSourceError, ToolSpec
+
+class Shelf:
+    origin, required = "shelf", True
+    def __init__(self, name): self.name = name
+    @asynccontextmanager
+    async def opened(self):
+        if self.name == "shut": raise ToolSourceError("shut: the shelf is locked")
+        yield self
+    async def listing(self):
+        spec = ToolSpec("add", "Adds from a shelf.", {"type": "object"})
+        return Listing((Tool(spec, geode.SafetyTier.SAFE, lambda *_: "from the shelf", origin="shelf"),), ("a book is torn",))
+    def changed(self): return False
+
+shelf, shut = Shelf("shelf"), Shelf("shut")
+server = geode.McpServer("far", command=COMMAND)
+all = [shelf, server]
+"""
+
+
+def test_a_module_may_have_sources_of_tools(geode: Callable[..., Ran]) -> None:
+    Path("shelves.py").write_text(SOURCE.replace("COMMAND", repr(command("look"))))
+    code, out, err = geode("tools", "list", "--tools", "app:add", "--tools", "shelves:all")
+    assert (code, err) == (0, "")
+    assert [tuple(line.split()[:2]) for line in out.splitlines()[1:]] == [
+        ("add", "SAFE"),
+        ("look", "DANGEROUS"),
+        ("shelf__add", "SAFE"),
+    ]
+    assert "source shelf as add" in out
+    assert "notice: shelf: a book is torn" in geode("tools", "check", "--tools", "shelves:shelf")[1]
+    code, _, err = geode("tools", "list", "--tools", "shelves:shut,shelf")
+    assert (code, err) == (1, "geode tools: --tools: shut: the shelf is locked\n")
+    model = ScriptedModel(calls(("shelf__add", {})), says("Done."))
+    with default_model(model):
+        assert geode("run", "Hi", "--tools", "app:add", "--tools", "shelves:shelf")[0] == 0
+    assert [result.text for result in model.requests[1].conversation.results()] == ["from the shelf"]
