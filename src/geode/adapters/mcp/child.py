@@ -14,17 +14,19 @@ import sys
 from collections import deque
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 from geode.adapters.http_json.discretion import Discretion
 from geode.adapters.mcp.ends import End, Trouble
 from geode.adapters.mcp.words import one_line
+from geode.domain.mcp_server import McpServer
 
 if TYPE_CHECKING:
     from anyio.streams.memory import MemoryObjectReceiveStream, MemoryObjectSendStream
     from mcp.client._transport import TransportStreams
     from mcp.shared.message import SessionMessage
 
+Pipe = TypeVar("Pipe", asyncio.StreamReader, asyncio.StreamWriter)
 _CHUNK: Final = 64 * 1024
 # One message is one line; a longer one ends the connection.
 MAX_LINE: Final = 64 * 1024 * 1024
@@ -33,6 +35,9 @@ _GRACE_SECONDS: Final = 1.0
 _ASKED_SECONDS: Final = 0.5
 _KILLED_SECONDS: Final = 1.0
 _LOOK_SECONDS: Final = 0.01
+_WATCH_SECONDS: Final = 0.1
+# What was printed last is read within this time once the program is gone.
+_REST_SECONDS: Final = 0.2
 _KEPT_LINES: Final = 5
 _SHOWN: Final = 300
 _LOGGED_LINES: Final = 20
@@ -47,15 +52,9 @@ class Child:
     """
 
     def __init__(
-        self,
-        name: str,
-        command: Sequence[str],
-        cwd: str | None,
-        environment: Mapping[str, str],
-        discretion: Discretion,
-        ended: Callable[[], None],
+        self, server: McpServer, environment: Mapping[str, str], discretion: Discretion, ended: Callable[[], None]
     ) -> None:
-        self._name, self._command, self._cwd, self._environment = name, command, cwd, environment
+        self._server, self._environment = server, environment
         self._discretion, self._ended = discretion, ended
         self._process: asyncio.subprocess.Process | None = None
         self._errors, self._listening = deque[str](maxlen=_KEPT_LINES), list[asyncio.Task[None]]()
@@ -71,7 +70,7 @@ class Child:
         if process is None:
             return End("was not started")
         await _gone(process, _GRACE_SECONDS)
-        await asyncio.wait(self._listening, timeout=10 * _LOOK_SECONDS)
+        await asyncio.wait(self._listening, timeout=_REST_SECONDS)
         return End(self._how(process), self._errors[-1] if self._errors else "")
 
     def last_words(self) -> str:
@@ -97,7 +96,9 @@ class Child:
         # A child that does not read must not hold up who is cancelled while telling it something.
         write, written = anyio.create_memory_object_stream["SessionMessage"](math.inf)
         self._listening = [asyncio.create_task(self._listen(process))]
-        pumps = [asyncio.create_task(self._read(process, read_in)), asyncio.create_task(self._write(process, written))]
+        reading = asyncio.create_task(self._read(process, read_in))
+        pumps = [reading, asyncio.create_task(self._write(process, written))]
+        pumps.append(asyncio.create_task(self._watch(process, reading, read_in)))
         calm = False
         try:
             yield read, write
@@ -120,15 +121,16 @@ class Child:
             await asyncio.gather(*pumps, *self._listening, return_exceptions=True)
 
     async def _started(self) -> asyncio.subprocess.Process:
-        program = shutil.which(self._command[0], path=self._environment.get("PATH")) or self._command[0]
+        name = self._server.command[0]
+        program = shutil.which(name, path=self._environment.get("PATH")) or name
         return await asyncio.create_subprocess_exec(
             program,
-            *self._command[1:],
+            *self._server.command[1:],
             stdin=asyncio.subprocess.PIPE,
             stdout=asyncio.subprocess.PIPE,
             stderr=asyncio.subprocess.PIPE,
             env=dict(self._environment),
-            cwd=self._cwd,
+            cwd=self._server.cwd,
             start_new_session=True,
         )
 
@@ -143,15 +145,26 @@ class Child:
         """Its messages are told until it says no more, or nobody listens; then the rest is read and forgotten."""
         import anyio
 
-        assert process.stdout is not None  # noqa: S101 — it was started with pipes
         with contextlib.suppress(OSError):
-            async for line in self._lines(process.stdout):
+            async for line in self._lines(_pipe(process.stdout)):
                 message = message_of(line)
                 if message is None:
                     self._skipped(line)
                     continue
                 with contextlib.suppress(anyio.BrokenResourceError, anyio.ClosedResourceError):
                     await told.send(message)
+        self._is_over()
+        told.close()
+
+    async def _watch(
+        self,
+        process: asyncio.subprocess.Process,
+        reading: asyncio.Task[None],
+        told: MemoryObjectSendStream[SessionMessage | Exception],
+    ) -> None:
+        """What it had started may hold its output open for ever: when the program itself is gone, it is over soon."""
+        await _gone(process, math.inf, _WATCH_SECONDS)
+        await asyncio.wait({reading}, timeout=_REST_SECONDS)
         self._is_over()
         told.close()
 
@@ -171,21 +184,20 @@ class Child:
             yield b"".join(pieces)
 
     async def _write(self, process: asyncio.subprocess.Process, told: MemoryObjectReceiveStream[SessionMessage]) -> None:
-        assert process.stdin is not None  # noqa: S101 — it was started with pipes
+        pipe = _pipe(process.stdin)
         try:
             async for one in told:
                 data = one.message.model_dump(by_alias=True, mode="json", exclude_unset=True)
-                process.stdin.write(json.dumps(data, separators=(",", ":")).encode() + b"\n")
-                await process.stdin.drain()
+                pipe.write(json.dumps(data, separators=(",", ":")).encode() + b"\n")
+                await pipe.drain()
         except OSError:
             # It reads no more. What it still has to say is read; that it has ended is learnt there.
             _kill(process, signal.SIGTERM)
 
     async def _listen(self, process: asyncio.subprocess.Process) -> None:
-        assert process.stderr is not None  # noqa: S101 — it was started with pipes
-        rest = b""
+        pipe, rest = _pipe(process.stderr), b""
         with contextlib.suppress(OSError):
-            while chunk := await process.stderr.read(_CHUNK):
+            while chunk := await pipe.read(_CHUNK):
                 *whole, rest = (rest + chunk).split(b"\n")
                 rest = rest[-_CHUNK:]
                 self._keep(whole[-_KEPT_LINES:])
@@ -201,7 +213,14 @@ class Child:
     def _skipped(self, line: bytes) -> None:
         if line.strip() and self._logged < _LOGGED_LINES:
             self._logged += 1
-            _LOG.info('MCP server "%s" printed what is no message: %s', self._name, self._shown(line))
+            _LOG.info('MCP server "%s" printed what is no message: %s', self._server.name, self._shown(line))
+
+
+def _pipe(pipe: Pipe | None) -> Pipe:
+    """One of its pipes, with which it was started."""
+    if pipe is None:
+        raise OSError("it was started without pipes")
+    return pipe
 
 
 def message_of(line: bytes) -> SessionMessage | None:
@@ -227,11 +246,11 @@ async def _asked_to_end(process: asyncio.subprocess.Process) -> None:
         await _gone(process, _ASKED_SECONDS)
 
 
-async def _gone(process: asyncio.subprocess.Process, seconds: float) -> bool:
+async def _gone(process: asyncio.subprocess.Process, seconds: float, look_seconds: float = _LOOK_SECONDS) -> bool:
     """Whether the program itself ends within `seconds`; what it started may hold its pipes open, and is not waited for."""
     until = asyncio.get_running_loop().time() + seconds
-    while process.returncode is None and asyncio.get_running_loop().time() < until:  # noqa: ASYNC110 — nobody tells
-        await asyncio.sleep(_LOOK_SECONDS)
+    while process.returncode is None and asyncio.get_running_loop().time() < until:
+        await asyncio.sleep(look_seconds)
     return process.returncode is not None
 
 

@@ -78,8 +78,7 @@ class Connection:
     def _way_to(self, server: McpServer, environ: Mapping[str, str]) -> _Way:
         if server.url:
             return Remote(server.url, sent_headers(server, environ))
-        environment = child_environment(server, environ)
-        return Child(server.name, server.command, server.cwd, environment, self._discretion, self._leave.set)
+        return Child(server, child_environment(server, environ), self._discretion, self._leave.set)
 
     @property
     def is_over(self) -> bool:
@@ -96,7 +95,8 @@ class Connection:
         seconds = self._server.start_timeout_seconds
         try:
             async with asyncio.timeout(seconds):
-                await asyncio.wait({task, self._ready}, return_when=asyncio.FIRST_COMPLETED)
+                waited: tuple[asyncio.Future[Any], ...] = (task, self._ready)
+                await asyncio.wait(waited, return_when=asyncio.FIRST_COMPLETED)
         except TimeoutError:
             await self._cut()
             raise Lost(End(f"did not start within {seconds:g} s", self._way.last_words())) from None
@@ -123,7 +123,7 @@ class Connection:
             found = self._way.trouble_of(id, error.message)
             if found is not None:
                 raise self._discreet(found) from None
-            if error.code == CONNECTION_CLOSED and (self.is_over or error.message.startswith(_CUT_OFF)):
+            if error.code == CONNECTION_CLOSED and (self._leave.is_set() or error.message.startswith(_CUT_OFF)):
                 raise Lost(await self._end()) from None
             raise Refused(error.code, self.shown(error.message)) from None
         finally:
@@ -171,8 +171,10 @@ class Connection:
         except asyncio.CancelledError:
             self._is_over(End("was closed"))
             raise
-        except BaseException as error:  # noqa: BLE001 — whatever breaks in there is how this connection ended
-            self._is_over(await self._way.end() if self._way.is_silent else End(self.shown(_why(error)), self._way.last_words()))
+        except BaseException as error:  # whatever breaks in there is how this connection ended
+            self._is_over(
+                await self._way.end() if self._way.is_silent else End(self.shown(_why(error)), self._way.last_words())
+            )
         finally:
             self._leave.set()
 
@@ -202,7 +204,7 @@ class Connection:
         except MCPError as error:
             # The handshake has the first id.
             found = self._way.trouble_of(1, error.message)
-            raise found if found is not None else error
+            raise error if found is None else found from None
         name, of = self.shown(said.server_info.name), self.shown(said.server_info.version)
         return Greeting(name, of, said.protocol_version)
 

@@ -84,8 +84,6 @@ def _described(one: object, server: McpServer) -> Described | str:
             hints = object_in(given.get("annotations")) if server.trusted else {}
             idempotent = hints.get("idempotentHint") is True or hints.get("readOnlyHint") is True
             return Described(name, spec, tier_for(name, hints, server), idempotent=idempotent)
-        case _:  # pragma: no cover
-            raise AssertionError
 
 
 def tier_for(name: str, hints: Mapping[str, Any], server: McpServer) -> SafetyTier:

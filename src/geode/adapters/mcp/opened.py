@@ -121,9 +121,10 @@ class OpenServer:
 
     async def listing(self) -> Listing:
         seconds = self._server.list_timeout_seconds
-        self._dirty = False
         try:
             async with asyncio.timeout(seconds):
+                await self._connected()
+                self._dirty = False
                 listed, given_up = await self._pages()
         except TimeoutError:
             raise self._unlisted(f"did not list its tools within {seconds:g} s") from None

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import unicodedata
 from collections.abc import Mapping
+from typing import Final
 
 from geode.adapters.http_json.discretion import Discretion
 from geode.adapters.mcp.variables import secrets_of
@@ -11,7 +12,7 @@ from geode.domain.json_value import clean_text
 from geode.domain.mcp_server import McpServer
 
 # What is shorter may stand anywhere: `1`, `true`, a level of logging.
-_SECRET_LETTERS = 8
+_SECRET_LETTERS: Final = 8
 
 
 def discretion_of(server: McpServer, environ: Mapping[str, str]) -> Discretion:
@@ -27,9 +28,9 @@ def discretion_of(server: McpServer, environ: Mapping[str, str]) -> Discretion:
 
 def visible(text: str, most: int) -> str:
     """`text` without control and format characters but for line ends and tabs, at most `most` letters of it."""
-    bounded = clean_text(text[: most + 1])
-    kept = "".join(letter for letter in bounded if letter in "\n\t" or unicodedata.category(letter) not in ("Cc", "Cf"))
-    return kept if len(text) <= most else f"{kept[: most - 1]}…"
+    looked_at = clean_text(text[: 2 * most])
+    kept = "".join(letter for letter in looked_at if letter in "\n\t" or unicodedata.category(letter) not in ("Cc", "Cf"))
+    return kept if len(kept) <= most and len(text) <= 2 * most else f"{kept[: most - 1]}…"
 
 
 def one_line(text: str, most: int) -> str:

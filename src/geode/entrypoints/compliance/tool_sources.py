@@ -76,7 +76,8 @@ class ToolSourceContract(Contract):
         assert self.made.answers[0] in names
         assert len(set(names)) == len(names)
         assert {tool.origin for tool in listing.tools} == {source.origin}
-        assert [text for text in listing.left_out if not isinstance(text, str) or not text.strip()] == []
+        told: tuple[object, ...] = listing.left_out
+        assert [text for text in told if not isinstance(text, str) or not text.strip()] == []
 
     async def test_two_listings_of_the_same_are_the_same(self) -> None:
         async with self.opened() as (opened, first):
@@ -126,9 +127,7 @@ class ToolSourceContract(Contract):
         before = asyncio.all_tasks()
         async with self.made.source() as source:
             with pytest.raises(ZeroDivisionError):
-                async with source.opened() as opened:
-                    await opened.listing()
-                    raise ZeroDivisionError
+                await _failing_inside(source)
             async with source.opened() as opened:
                 assert self.made.answers[2] in await _text(await opened.listing(), *self.made.answers[:2])
         assert await _left(before) == set()
@@ -169,7 +168,7 @@ class ToolSourceContract(Contract):
         async with self.made.gone() as source:
             with pytest.raises(ToolSourceError) as caught:
                 async with source.opened():
-                    pass  # pragma: no cover
+                    pass
             assert source.name in str(caught.value)
         assert await _left(before) == set()
 
@@ -198,6 +197,12 @@ async def _text(listing: Listing, name: str, arguments: Mapping[str, Any]) -> st
     value = tool.invoke(arguments, ToolContext(None, "call_1", "run/call_1", SOON_SECONDS))
     value = await value if asyncio.iscoroutine(value) or isinstance(value, asyncio.Future) else value
     return "\n".join(part.text for part in render(value) if isinstance(part, Text))
+
+
+async def _failing_inside(source: ToolSource) -> None:
+    async with source.opened() as opened:
+        await opened.listing()
+        raise ZeroDivisionError
 
 
 async def _entered(context: AbstractAsyncContextManager[OpenSource]) -> OpenSource:

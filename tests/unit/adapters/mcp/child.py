@@ -10,24 +10,30 @@ import subprocess
 import sys
 import threading
 import time
+from typing import Any
 
-PLAN = json.loads(sys.argv[1])
+Message = dict[str, Any]
+PLAN: Message = json.loads(sys.argv[1])
 LOCK = threading.Lock()
-TOOL = {"name": "add", "description": "Adds", "inputSchema": {"type": "object", "properties": {"a": {"type": "integer"}}}}
-SEEN = []
+TOOL: Message = {
+    "name": "add",
+    "description": "Adds",
+    "inputSchema": {"type": "object", "properties": {"a": {"type": "integer"}}},
+}
+SEEN: list[Message] = []
 
 
-def line(text):
+def line(text: str) -> None:
     with LOCK:
         sys.stdout.write(text + "\n")
         sys.stdout.flush()
 
 
-def send(**message):
+def send(**message: Any) -> None:
     line(json.dumps({"jsonrpc": "2.0", **message}))
 
 
-def note(message):
+def note(message: Message) -> None:
     """What came in is written down, for the test to look at."""
     SEEN.append(message)
     if PLAN.get("diary"):
@@ -35,10 +41,11 @@ def note(message):
             file.write(json.dumps({**message, "pid": os.getpid()}) + "\n")
 
 
-def listed(message):
+def listed(message: Message) -> None:
     cursor = message.get("params", {}).get("cursor")
     for text in PLAN.get("during_list", []):
         send(method=text)
+    time.sleep(PLAN.get("page_seconds", 0))
     if PLAN.get("hang") == "list":
         return
     if "crash_in_list" in PLAN:
@@ -47,7 +54,9 @@ def listed(message):
     if lists > 1 and "later_list_error" in PLAN:
         send(id=message["id"], error={"code": -32603, "message": PLAN["later_list_error"]})
         return
-    if "every_page" in PLAN:
+    if "lists" in PLAN:
+        page = {"tools": PLAN["lists"][lists - 1]}
+    elif "every_page" in PLAN:
         page = PLAN["every_page"]
     elif "pages" in PLAN:
         pages = PLAN["pages"]
@@ -60,54 +69,77 @@ def listed(message):
     send(id=message["id"], result=page)
 
 
-def called(message):
+def called(message: Message) -> None:
     name, arguments, id = message["params"]["name"], message["params"].get("arguments"), message["id"]
     for text in PLAN.get("before_answer", []):
         line(text)
-    if name == "environment":
-        send(id=id, result={"content": [{"type": "text", "text": json.dumps(dict(os.environ))}]})
-    elif name == "crash":
-        sys.stderr.write("about to fall\nthe disk is full\n")
-        sys.stderr.flush()
-        os._exit(3)
-    elif name == "hang":
-        return
-    elif name == "long":
-        send(id=id, result={"content": [{"type": "text", "text": "x" * arguments["letters"]}]})
-    elif name == "slow":
-        threading.Thread(target=lambda: (time.sleep(arguments["seconds"]), answer(id, arguments["say"])), daemon=True).start()
-    elif name == "progress":
-        token = message["params"]["_meta"]["progressToken"]
-        send(method="notifications/progress", params={"progressToken": token, "progress": 1, "total": 2, "message": "half"})
-        answer(id, "done")
-    elif name == "refuse":
-        send(id=id, error={"code": PLAN.get("code", -32602), "message": "not like this"})
-    elif name == "change":
-        for _ in range(arguments.get("times", 1)):
-            send(method="notifications/tools/list_changed")
-        answer(id, "changed")
-    elif name == "ask_client":
-        send(id="from-server", method=arguments["method"], params=arguments["params"])
-        answer(id, json.dumps(wait_for("from-server")))
-    elif name in PLAN.get("results", {}):
+    if name in PLAN.get("results", {}):
         send(id=id, result=PLAN["results"][name])
+    elif name in TRICKS:
+        TRICKS[name](id, arguments, message)
     else:
-        answer(id, f"{name}({json.dumps(arguments)})" if "arguments" in message["params"] else f"{name} without arguments")
+        answer(id, f"{name}({json.dumps(arguments)})")
 
 
-def wait_for(id):
+def environment(id: Any, arguments: Message, message: Message) -> None:
+    answer(id, json.dumps(dict(os.environ)))
+
+
+def crash(id: Any, arguments: Message, message: Message) -> None:
+    sys.stderr.write("about to fall\nthe disk is full\n")
+    sys.stderr.flush()
+    os._exit(3)
+
+
+def hang(id: Any, arguments: Message, message: Message) -> None:
+    """No answer comes."""
+
+
+def long(id: Any, arguments: Message, message: Message) -> None:
+    answer(id, "x" * arguments["letters"])
+
+
+def slow(id: Any, arguments: Message, message: Message) -> None:
+    threading.Timer(arguments["seconds"], answer, (id, arguments["say"])).start()
+
+
+def progress(id: Any, arguments: Message, message: Message) -> None:
+    token = message["params"]["_meta"]["progressToken"]
+    send(method="notifications/progress", params={"progressToken": token, "progress": 1, "total": 2, "message": "half"})
+    answer(id, "done")
+
+
+def refuse(id: Any, arguments: Message, message: Message) -> None:
+    send(id=id, error={"code": PLAN.get("code", -32602), "message": "not like this"})
+
+
+def change(id: Any, arguments: Message, message: Message) -> None:
+    for _ in range(arguments.get("times", 1)):
+        send(method="notifications/tools/list_changed")
+    answer(id, "changed")
+
+
+def ask_client(id: Any, arguments: Message, message: Message) -> None:
+    send(id="from-server", method=arguments["method"], params=arguments["params"])
+    answer(id, json.dumps(wait_for("from-server")))
+
+
+TRICKS = {trick.__name__: trick for trick in (environment, crash, hang, long, slow, progress, refuse, change, ask_client)}
+
+
+def wait_for(id: str) -> Message:
     while True:
-        message = json.loads(sys.stdin.readline())
+        message: Message = json.loads(sys.stdin.readline())
         note(message)
         if message.get("id") == id:
             return message
 
 
-def answer(id, text):
+def answer(id: Any, text: str) -> None:
     send(id=id, result={"content": [{"type": "text", "text": text}]})
 
 
-def handle(message):
+def handle(message: Message) -> None:
     note(message)
     method = message.get("method")
     if method == "initialize":
@@ -121,10 +153,10 @@ def handle(message):
         called(message)
 
 
-def main():
+def main() -> None:
     for text in PLAN.get("at_start", []):
         line(text)
-    sys.stderr.write(PLAN.get("stderr", ""))
+    sys.stderr.write(PLAN.get("stderr", "") + "y" * PLAN.get("flood", 0))
     sys.stderr.flush()
     if PLAN.get("ignore_sigterm"):
         signal.signal(signal.SIGTERM, signal.SIG_IGN)
