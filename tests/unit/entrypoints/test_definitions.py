@@ -93,7 +93,7 @@ def later() -> str:
 
 
 def test_everything_that_a_definition_may_say() -> None:
-    said = {"tier": "Safe", "timeout_seconds": 2.5, "alternative": "a", "fallback": "b", "max_calls": 3}
+    said: dict[str, Any] = {"tier": "Safe", "timeout_seconds": 2.5, "alternative": "a", "fallback": "b", "max_calls": 3}
     tool = one(defined(**said, strict=True, poller=True, idempotent=True, deferred=True), get_weather)
     assert (tool.tier, tool.timeout_seconds, tool.alternative, tool.fallback, tool.max_calls) == (
         *(SafetyTier.SAFE, 2.5, "a", "b", 3),
@@ -123,7 +123,7 @@ def test_the_definition_wins_and_what_it_does_not_say_is_as_it_was_declared() ->
         ([{"description": "d", "input_schema": CITY}], "definition", "d.json[0]: a tool has no name: a definition is"),
         ([{"name": "n", "input_schema": CITY}], "definition", 'd.json[0]: tool "n" has no description'),
         ([{"name": "n", "description": "d"}], "definition", 'tool "n" has no input_schema'),
-        ([defined(name=5)], "definition", "a tool has a name that must be text, got a number"),
+        ([{**defined(), "name": 5}], "definition", "a tool has a name that must be text, got a number"),
         ([defined("get weather")], "definition", 'tool "get weather" has a name that cannot be sent: 1 to 64 of'),
         ([defined("")], "definition", "has a name that cannot be sent"),
         ([{**defined(), "description": " "}], "definition", "has an empty description: a model chooses a tool by it"),

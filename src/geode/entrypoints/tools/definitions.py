@@ -159,7 +159,8 @@ def _setting(word: str, value: Any) -> Any:
         return value
     if word in ("tier", "alternative", "fallback") and not isinstance(value, str):
         raise Misuse("tool-setting", f"{word} must be text, got {_kind(value)}")
-    tool(**{word: value})
+    declared: dict[str, Any] = {word: value}
+    tool(**declared)
     return tier_of(value) if word == "tier" else value
 
 

@@ -29,7 +29,8 @@ def home(project: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 def geode(home: Path, capsys: pytest.CaptureFixture[str]) -> Callable[..., Ran]:
     def geode(*arguments: str) -> Ran:
         code = main(arguments)
-        return code, *capsys.readouterr()
+        told = capsys.readouterr()
+        return code, told.out, told.err
 
     return geode
 

@@ -35,7 +35,8 @@ def geode(project: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest
 
     def geode(*arguments: str) -> Ran:
         code = main(arguments)
-        return code, *capsys.readouterr()
+        told = capsys.readouterr()
+        return code, told.out, told.err
 
     return geode
 
