@@ -9,7 +9,7 @@ from __future__ import annotations
 import logging
 import os
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Final, Literal, TypeAlias
 
@@ -137,7 +137,7 @@ class _Declared:
 
 def _declared(config: Configuration, files: Sequence[str], told: list[str], *, trusted: bool) -> Iterator[_Declared]:
     """Weakest first: what a file of others says, then what the config.toml says that names it; the user's, the project's."""
-    named = None if files else _named_file(config, trusted=trusted)
+    named = None if files else _named_file(config, told, trusted=trusted)
     for layer, of_project in _LAYERS:
         if named is not None and named.layer == layer:
             yield from _of_json(_path_of(named), told, of_project=of_project)
@@ -151,10 +151,15 @@ def _declared(config: Configuration, files: Sequence[str], told: list[str], *, t
         yield from _of_json(Path(path), told)
 
 
-def _named_file(config: Configuration, *, trusted: bool) -> Candidate | None:
+def _named_file(config: Configuration, told: list[str], *, trusted: bool) -> Candidate | None:
     """The strongest place that names a file, of those that may."""
-    said = (one for one in config.explained(_SETTING).candidates if one.value is not None)
-    return next((one for one in said if trusted or not _of_project(one)), None)
+    for one in config.explained(_SETTING).candidates:
+        if one.value is None:
+            continue
+        if trusted or not _of_project(one):
+            return one
+        told.append(_not_trusted(one.value, one.place))
+    return None
 
 
 def _of_project(candidate: Candidate) -> bool:
@@ -209,10 +214,15 @@ def _configured(one: _Declared, look_up: LookUp, *, trusted: bool) -> Configured
     declaration = one.declaration.without_trust() if one.of_project else one.declaration
     if declaration.disabled:
         return Configured(one.name, one.place, "disabled", why="its declaration says so", required=False)
-    made = filled(declaration, look_up)
+    made = filled(declaration, look_up).map(_at_home)
     server, why = made.value_or(None), made.swap().value_or("")
     state: State = "broken" if server is None else "used"
     return Configured(one.name, one.place, state, server, why, declaration.required)
+
+
+def _at_home(server: McpServer) -> McpServer:
+    """A folder may begin with `~`."""
+    return server if server.cwd is None else replace(server, cwd=str(folder_of(server.cwd)))
 
 
 def _not_trusted(names: str, place: str) -> str:

@@ -82,6 +82,12 @@ def test_the_strongest_place_of_a_name_wins(places: Places, monkeypatch: pytest.
     assert commands(found(places, str(option), str(again))) == {"a": "option", "b": "project", "d": "again"}
 
 
+def test_a_working_directory_may_begin_with_the_home_folder(places: Places, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("HOME", "/home/ada")
+    places.write("global", toml("files", "npx", "cwd = '~/files'"))
+    assert [server.cwd for server in found(places).usable()[0]] == ["/home/ada/files"]
+
+
 # ---- a project is somebody else's --------------------------------------------------------------
 
 
@@ -148,7 +154,12 @@ def test_a_file_that_only_a_project_names_is_not_even_read(places: Places, place
     broken = places.home / "broken.json"
     broken.write_text("{")
     places.write(place, f"[mcp]\nconfig = '{broken}'\n" if place == "project" else f"GEODE_MCP_CONFIG={broken}\n")
-    assert found(places) == Servers(())
+    servers = found(places)
+    where = ".geode/config.toml:2:1" if place == "project" else "GEODE_MCP_CONFIG in .env:1"
+    assert servers.configured == ()
+    assert [text.partition(": --mcp")[0] for text in servers.told] == [
+        f"{where}: MCP servers of this project are not used ({broken})"
+    ]
     with pytest.raises(Misuse, match=f"{broken}:1: this is no JSON"):
         found(places, use_project=True)
 

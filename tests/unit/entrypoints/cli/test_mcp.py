@@ -10,7 +10,9 @@ from pathlib import Path
 import pytest
 
 from geode.domain.script import Step
+from geode.entrypoints.cli.arguments import parser
 from geode.entrypoints.cli.main import main
+from geode.entrypoints.cli.run import _of_session
 from geode.entrypoints.places import HOME
 from geode.testing import ScriptedModel, calls, default_model, says
 from tests.unit.entrypoints.cli.servers import command, of_others, others, toml
@@ -207,6 +209,12 @@ def test_what_is_left_out_is_told_and_the_run_goes_on(
     code, out, err, _ = run("Look")
     assert (code, out) == (0, "Hello.\n")
     assert 'MCP server "bare" is left out: the variable NOWHERE_SET is not set' in err
+
+
+def test_how_a_run_is_gone_on_with_says_where_its_servers_are() -> None:
+    given = ["--mcp-config", "a.json", "--mcp-config", "b.json", "--mcp-project"]
+    assert list(_of_session(parser().parse_args(["run", "Hi", *given]))) == given
+    assert list(_of_session(parser().parse_args(["run", "Hi", "--no-mcp"]))) == ["--no-mcp"]
 
 
 def test_a_chat_has_them_too(home: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
