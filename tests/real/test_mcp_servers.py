@@ -126,7 +126,7 @@ async def test_what_server_everything_refuses_is_a_failure(npm_program: Program)
 
 
 async def test_every_tool_of_server_filesystem(npm_program: Program, tmp_path: Path) -> None:
-    folder = tmp_path.resolve()
+    folder = tmp_path
     (folder / "a.txt").write_text("first line\nsecond line\n")
     (folder / "b.txt").write_text("other file\n")
     (folder / "a.png").write_bytes(PNG)

@@ -61,7 +61,11 @@ def test_it_is_shown_without_anything_secret(server: McpServer, shown: str) -> N
         (7, {"command": ["a"]}, "the name of an MCP server is one line of at most 64 letters, got 7"),
         ("demo", {}, 'MCP server "demo": takes command=["PROGRAM", …] or url="https://…", one of both'),
         ("demo", {"command": ["a"], "url": "http://a"}, 'MCP server "demo": takes command=["PROGRAM", …] or url='),
-        ("demo", {"command": "npx -y a"}, 'MCP server "demo": command is a list, the program and its arguments: command=["npx"'),
+        (
+            "demo",
+            {"command": "npx -y a"},
+            'MCP server "demo": command is a list, the program and its arguments: command=["npx"',
+        ),
         ("demo", {"command": ["a", 7]}, 'MCP server "demo": command is a list of str, the program and its arguments'),
         ("demo", {"command": ["a", "b\0"]}, 'MCP server "demo": command is a list of str, the program and its arguments'),
         ("demo", {"command": [" "]}, 'MCP server "demo": command begins with the name of a program, and that is blank'),
@@ -78,12 +82,32 @@ def test_it_is_shown_without_anything_secret(server: McpServer, shown: str) -> N
         ("demo", {"command": ["a"], "env": ["1A"]}, 'MCP server "demo": env names variables, and one of its words is no name'),
         ("demo", {"command": ["a"], "env": {"A": 7}}, 'MCP server "demo": the values of env are str'),
         ("demo", {"command": ["a"], "env": {"A": "\0"}}, 'MCP server "demo": the values of env are str'),
-        ("demo", {"command": ["a"], "tiers": {"run": "sure"}}, "tier 'sure' is unknown. Accepted: safe, mcp_trusted, expensive"),
+        (
+            "demo",
+            {"command": ["a"], "tiers": {"run": "sure"}},
+            "tier 'sure' is unknown. Accepted: safe, mcp_trusted, expensive",
+        ),
         ("demo", {"command": ["a"], "start_timeout_seconds": 0}, "start_timeout_seconds is a number of seconds above 0, got 0"),
-        ("demo", {"command": ["a"], "list_timeout_seconds": float("inf")}, "list_timeout_seconds is a number of seconds above 0"),
-        ("demo", {"command": ["a"], "call_timeout_seconds": float("nan")}, "call_timeout_seconds is a number of seconds above 0"),
-        ("demo", {"command": ["a"], "call_timeout_seconds": True}, "call_timeout_seconds is a number of seconds above 0, got True"),
-        ("demo", {"command": ["a"], "call_timeout_seconds": "9"}, "call_timeout_seconds is a number of seconds above 0, got '9'"),
+        (
+            "demo",
+            {"command": ["a"], "list_timeout_seconds": float("inf")},
+            "list_timeout_seconds is a number of seconds above 0",
+        ),
+        (
+            "demo",
+            {"command": ["a"], "call_timeout_seconds": float("nan")},
+            "call_timeout_seconds is a number of seconds above 0",
+        ),
+        (
+            "demo",
+            {"command": ["a"], "call_timeout_seconds": True},
+            "call_timeout_seconds is a number of seconds above 0, got True",
+        ),
+        (
+            "demo",
+            {"command": ["a"], "call_timeout_seconds": "9"},
+            "call_timeout_seconds is a number of seconds above 0, got '9'",
+        ),
     ],
 )
 def test_what_cannot_work_is_misuse(name: Any, settings: dict[str, Any], why: str) -> None:

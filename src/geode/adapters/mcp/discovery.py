@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from typing import Any, Final, cast
 
-from returns.result import Failure, Success
+from returns.result import Failure
 
 from geode.adapters.mcp.words import visible
 from geode.domain.discovery import discovered
@@ -76,14 +76,14 @@ def _described(one: object, server: McpServer) -> Described | str:
         return "a tool in its list has no name"
     said = given.get("description")
     description = visible(said, MAX_DESCRIPTION) if isinstance(said, str) and server.descriptions else ""
-    match discovered(name, description, given.get("inputSchema")):
-        case Failure(why):
-            return f"the tool {shown_name(name)} is left out: {visible(why, MAX_INNER_DESCRIPTION)}"
-        case Success(spec):
-            spec = ToolSpec(spec.name, spec.description, _with_bounded_words(spec.input_schema, keep=server.descriptions))
-            hints = object_in(given.get("annotations")) if server.trusted else {}
-            idempotent = hints.get("idempotentHint") is True or hints.get("readOnlyHint") is True
-            return Described(name, spec, tier_for(name, hints, server), idempotent=idempotent)
+    found = discovered(name, description, given.get("inputSchema"))
+    if isinstance(found, Failure):
+        return f"the tool {shown_name(name)} is left out: {visible(found.failure(), MAX_INNER_DESCRIPTION)}"
+    spec = found.unwrap()
+    spec = ToolSpec(spec.name, spec.description, _with_bounded_words(spec.input_schema, keep=server.descriptions))
+    hints = object_in(given.get("annotations")) if server.trusted else {}
+    idempotent = hints.get("idempotentHint") is True or hints.get("readOnlyHint") is True
+    return Described(name, spec, tier_for(name, hints, server), idempotent=idempotent)
 
 
 def tier_for(name: str, hints: Mapping[str, Any], server: McpServer) -> SafetyTier:
