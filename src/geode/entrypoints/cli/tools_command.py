@@ -50,8 +50,9 @@ def tools_command(arguments: Namespace) -> int:
     notices = [f"{one.configured.name}: {text}" for one in seen for text in one.notices]
     changes: list[Change] = []
     if arguments.model is not None:
-        refused, changes = _of_model(arguments.model, [one.spec for one in listed if one.spec is not None])
+        refused, unknown, changes = _of_model(arguments.model, [one.spec for one in listed if one.spec is not None])
         wrong += refused
+        notices += unknown
     return _check(listed, wrong, notices, changes, arguments)
 
 
@@ -151,23 +152,24 @@ class Change:
     what: str
 
 
-def _of_model(id: str, specs: Sequence[ToolSpec]) -> tuple[list[str], list[Change]]:
-    """What the server of that model would refuse of the tools, and what it is told otherwise. Misuse for an unknown model."""
+def _of_model(id: str, specs: Sequence[ToolSpec]) -> tuple[list[str], list[str], list[Change]]:
+    """What the server of that model would refuse of the tools, what is not known of it, and what it is told otherwise.
+
+    Misuse for a model that nobody serves.
+    """
     registry, config = bootstrap_builtins(), configuration()
     target = registry.route(id, sources=config.sources).target
-    if target.transport is None:
-        return [], []  # its adapter is not geode's, and says nothing of schemas
-    able = capabilities_of(target.transport.wire, target.transport.dialect)
-    quirks = target.transport.quirks
-    if not able.supports_tools or quirks.tools is False:
-        return ([f"{id}: {target.name} takes no tools"] if specs else []), []
+    transport = target.transport
+    able = None if transport is None else capabilities_of(transport.wire, transport.dialect)
+    if transport is None or able is None or able.schemas is None:
+        return [], [f"{id}: what {target.name} takes of a schema is its own affair, and is not looked at"], []
+    if not able.supports_tools or transport.quirks.tools is False:
+        return ([f"{id}: {target.name} takes no tools"] if specs else []), [], []
     profile = able.schemas
-    if profile is None:
-        return [], []
     refused = [problem for spec in specs if (problem := tools_problem([spec], profile))]
     if not refused and (problem := tools_problem(specs, profile)):
         refused = [problem]
-    return [f"{id}: {problem}" for problem in refused], [one for spec in specs for one in _changes(spec, profile)]
+    return [f"{id}: {problem}" for problem in refused], [], [one for spec in specs for one in _changes(spec, profile)]
 
 
 def _changes(spec: ToolSpec, profile: SchemaProfile) -> Iterator[Change]:

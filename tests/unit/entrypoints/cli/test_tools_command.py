@@ -12,6 +12,7 @@ import pytest
 from geode.entrypoints.cli.main import main
 from geode.entrypoints.cli.schema_changes import schema_changes
 from geode.entrypoints.places import HOME
+from geode.entrypoints.routes.registry import forget_adapters
 from geode.testing import ScriptedModel, calls, default_model, says
 from tests.unit.entrypoints.cli.servers import command, toml
 
@@ -183,6 +184,17 @@ def test_what_a_models_server_refuses_or_is_told_otherwise(geode: Callable[..., 
     assert code == 1
     assert "problem: gpt-5.2: tool add: its schema cannot be strict here; " in out
     assert "is told otherwise" not in out
+
+
+def test_a_server_that_takes_no_tools_is_a_problem(
+    geode: Callable[..., Ran], project: Path, request: pytest.FixtureRequest
+) -> None:
+    block = '[providers.lab]\nbase_url = "http://127.0.0.1:9/v1"\nquirks = { tools = false }\n'
+    (project / "home" / "routing.toml").write_text(block)
+    forget_adapters()
+    request.addfinalizer(forget_adapters)
+    code, out, _ = geode("tools", "check", "--tools", "app:add", "--model", "lab/x")
+    assert (code, out) == (1, "problem: lab/x: lab takes no tools\n1 tool: 1 problem\n")
 
 
 def test_a_model_that_nobody_serves_is_wrong_use(geode: Callable[..., Ran]) -> None:
