@@ -123,11 +123,11 @@ def test_the_definition_wins_and_what_it_does_not_say_is_as_it_was_declared() ->
         ([{"description": "d", "input_schema": CITY}], "definition", "d.json[0]: a tool has no name: a definition is"),
         ([{"name": "n", "input_schema": CITY}], "definition", 'd.json[0]: tool "n" has no description'),
         ([{"name": "n", "description": "d"}], "definition", 'tool "n" has no input_schema'),
-        ([{**defined(), "name": 5}], "definition", "a tool has a name that must be text, got a number"),
+        ([{**defined(), "name": 5}], "definition", "a tool must have text as its name, got a number"),
         ([defined("get weather")], "definition", 'tool "get weather" has a name that cannot be sent: 1 to 64 of'),
         ([defined("")], "definition", "has a name that cannot be sent"),
         ([{**defined(), "description": " "}], "definition", "has an empty description: a model chooses a tool by it"),
-        ([{**defined(), "input_schema": []}], "definition", "has a input_schema that must be an object, got a list"),
+        ([{**defined(), "input_schema": []}], "definition", "must have an object as its input_schema, got a list"),
         ([{**defined(), "inputSchema": {}}], "definition", 'has "inputSchema", which is unknown; did you mean input_schema?'),
         ([{**defined(), "parameters": {}}], "definition", "did you mean input_schema?"),
         ([{**defined(), "teir": "safe"}], "definition", 'has "teir", which is unknown; did you mean tier?'),
@@ -154,6 +154,14 @@ def test_what_is_wrong_is_told_with_its_place(value: object, id: str, said: str)
     found = problems(value)
     assert [problem for problem, _ in found if problem == id], found
     assert any(said in text for _, text in found), found
+
+
+def test_definitions_on_one_line_are_told_apart(tmp_path: Path) -> None:
+    file = tmp_path / "d.json"
+    file.write_text(json.dumps([defined("a"), defined("b"), defined("a")]))
+    read = read_definitions(file)
+    assert [one.spec.name for one in read.definitions] == ["a", "b"]
+    assert [one.text for one in read.problems] == [f'{file}:1: two tools are called "a", the first at {file}:1. Rename one']
 
 
 def test_every_problem_is_found_and_the_others_can_be_used() -> None:

@@ -34,8 +34,7 @@ def approver_for(
 
     `which` is the option as given; without it a person is asked where one is there (`attended`). The
     terminal is opened only for a tool that needs an answer, or for `sources`, whose tools nobody knows yet, by name; it is
-    closed with `until_the_end`. `ended` answers where the
-    person will not, after Ctrl-D; without it that denies.
+    closed with `until_the_end`. `ended` answers where the person will not, after Ctrl-D; without it that denies.
     """
     if which == "all":
         return ApproveAll()

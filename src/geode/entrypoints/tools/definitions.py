@@ -78,15 +78,14 @@ def definitions_in(value: object, origin: str, places: Mapping[str | int, str] |
     for index, entry in enumerate(cast("Sequence[object]", value)):
         place = (places or {}).get(index) or f"{origin}[{index}]"
         made = _definition(entry, place)
-        if isinstance(made, Definition):
-            first = seen.setdefault(made.spec.name, place)
-            if first is place:
-                found.append(made)
-                continue
-            made = [
-                Problem("tool-twice", f'{place}: two tools are called "{made.spec.name}", the first at {first}. Rename one')
-            ]
-        problems += made
+        if not isinstance(made, Definition):
+            problems += made
+        elif first := seen.get(made.spec.name):
+            text = f'{place}: two tools are called "{made.spec.name}", the first at {first}. Rename one'
+            problems.append(Problem("tool-twice", text))
+        else:
+            seen[made.spec.name] = place
+            found.append(made)
     return Defined(tuple(found), tuple(problems), origin)
 
 
@@ -131,7 +130,7 @@ def _wrong_words(given: Mapping[str, Any]) -> Iterable[str]:
         if word not in given:
             yield f"has no {word}: a definition is {_FORM}"
         elif not isinstance(value, kind):
-            yield f"has a {word} that must be {expected}, got {_kind(value)}"
+            yield f"must have {expected} as its {word}, got {_kind(value)}"
         elif word == "description" and not str(value).strip():
             yield "has an empty description: a model chooses a tool by it"
         elif word == "name" and not _NAME.fullmatch(str(value)):
