@@ -19,7 +19,6 @@ from geode.domain.script import Script
 from geode.entrypoints.compliance.registered import GROUP, contract_of
 from geode.entrypoints.mcp_servers import mcp_servers_from
 from geode.testing import ScriptedModel, calls, default_model, says
-from tests.unit.entrypoints.cli.servers import PROGRAM
 
 ROOT = Path(__file__).parents[2]
 EXAMPLE = ROOT / "examples" / "acme_adapter"
@@ -139,7 +138,6 @@ PLAYED: dict[str, tuple[Script, str]] = {
         (calls(("get_weather", {"city": "Paris"})), says("Mild.")),
         "['18 C in Paris for 1 days'] Mild.\n",
     ),
-    "tools: MCP servers": ((calls(("look", {})), says("I see.")), "['look with much'] I see.\n"),
     "wire: Move a request to another wire": ((), "turn 1: interrupted (c1)\n"),
 }
 
@@ -153,10 +151,7 @@ def _shown(page: str, heading: str, language: str) -> str:
 
 
 # What lies beside the program of a block.
-BESIDE = {
-    "tools: Definition files": {"definitions.json": _shown("tools", "Definition files", "json")},
-    "tools: MCP servers": {"server.py": PROGRAM.replace("sys.argv[1]", '\'[{"name": "look"}]\'')},
-}
+BESIDE = {"tools: Definition files": {"definitions.json": _shown("tools", "Definition files", "json")}}
 
 
 def test_what_the_page_of_tools_declares_can_be_read(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
