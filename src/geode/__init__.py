@@ -42,10 +42,12 @@ if TYPE_CHECKING:
     from geode.domain.toolkits import Toolkit as Toolkit
     from geode.domain.toolkits import ToolkitContext as ToolkitContext
     from geode.domain.tools import ToolSpec as ToolSpec
+    from geode.entrypoints.mcp_servers import mcp_servers_from as mcp_servers_from
     from geode.entrypoints.runtime import Runtime as Runtime
     from geode.entrypoints.runtime import run as run
     from geode.entrypoints.runtime import session as session
     from geode.entrypoints.tools import tool as tool
+    from geode.entrypoints.tools import tools_from as tools_from
     from geode.entrypoints.wire.embedding import conversation_from as conversation_from
     from geode.ports.hooks import Hooks as Hooks
     from geode.ports.hooks import Veto as Veto
@@ -94,9 +96,11 @@ __all__ = [
     "Veto",
     "WireName",
     "conversation_from",
+    "mcp_servers_from",
     "run",
     "session",
     "tool",
+    "tools_from",
 ]
 __version__: Final = "0.1.0"
 
@@ -116,8 +120,9 @@ _HOME: Final = {
     "geode.domain.tiers": ("SafetyTier",),
     "geode.domain.toolkits": ("Toolkit", "ToolkitContext"),
     "geode.domain.tools": ("ToolSpec",),
+    "geode.entrypoints.mcp_servers": ("mcp_servers_from",),
     "geode.entrypoints.runtime": ("Runtime", "run", "session"),
-    "geode.entrypoints.tools": ("tool",),
+    "geode.entrypoints.tools": ("tool", "tools_from"),
     "geode.entrypoints.wire.embedding": ("conversation_from",),
     "geode.ports.hooks": ("Hooks", "Veto"),
     "geode.ports.tools": ("NotRun", "ToolContext", "ToolError", "ToolRetry"),

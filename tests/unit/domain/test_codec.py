@@ -34,7 +34,17 @@ from tests.unit.domain.strategies import domain_dataclasses, values_of
 # gives secrets.
 NEVER_STORED = {
     f"geode.domain.{name}"
-    for name in ("script", "targets", "routing", "key_sources", "provider", "mcp_server", "toolkits", "tool_names")
+    for name in (
+        "script",
+        "targets",
+        "routing",
+        "key_sources",
+        "provider",
+        "mcp_declarations",
+        "mcp_server",
+        "toolkits",
+        "tool_names",
+    )
 }
 KINDS = [kind for kind in domain_dataclasses() if kind.__module__ not in NEVER_STORED]
 
