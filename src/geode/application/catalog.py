@@ -5,10 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
+from geode.application.searching import deferred_of, search_tool
 from geode.domain.approval import Grant
 from geode.domain.arguments import argument_error
 from geode.domain.content import ToolUseBlock
 from geode.domain.naming import closest
+from geode.domain.tool_search import search_problem
 from geode.domain.tools import ToolFacts, ToolSpec, schema_digest
 from geode.domain.verdicts import Invalid, Unknown, Valid, Verdict
 from geode.ports.schema import Check, SchemaValidator
@@ -23,18 +25,26 @@ class Catalog:
     validator: SchemaValidator
     specs: tuple[ToolSpec, ...]
     facts: Mapping[str, ToolFacts]
+    deferred: frozenset[str] = frozenset()
     _checks: dict[str, Check] = field(default_factory=dict[str, Check], repr=False, compare=False)
 
     @staticmethod
-    def of(tools: Sequence[Tool], validator: SchemaValidator) -> Catalog:
-        """The catalogue of `tools`, whose names are distinct."""
-        facts = {tool.spec.name: _facts(tool) for tool in tools}
-        return Catalog({tool.spec.name: tool for tool in tools}, validator, tuple(tool.spec for tool in tools), facts)
+    def of(tools: Sequence[Tool], validator: SchemaValidator, *, defer_above: int | None = None) -> Catalog:
+        """The catalogue of `tools`, whose names are distinct; with the search tool, if any of them are deferred.
 
-    def joined(self, tool: Tool) -> Catalog:
+        `defer_above` is the policy's: None defers nothing. Misuse for a tool of that name beside deferred ones.
+        """
+        facts = {tool.spec.name: _facts(tool) for tool in tools}
+        deferred = deferred_of(tools, defer_above)
+        catalog = Catalog(
+            {tool.spec.name: tool for tool in tools}, validator, tuple(tool.spec for tool in tools), facts, deferred
+        )
+        return catalog.joined(search_tool(tools, deferred), forwards=True) if deferred else catalog
+
+    def joined(self, tool: Tool, *, forwards: bool = False) -> Catalog:
         """The catalogue with one more tool, of a name that it does not have."""
         name = tool.spec.name
-        facts = {**self.facts, name: _facts(tool)}
+        facts = {**self.facts, name: replace(_facts(tool), forwards=forwards)}
         return replace(self, tools={**self.tools, name: tool}, specs=(*self.specs, tool.spec), facts=facts)
 
     def check(self, call: ToolUseBlock) -> Verdict:
@@ -46,6 +56,8 @@ class Catalog:
         if broken is not None:
             return Invalid((broken,))
         errors = self._check_of(tool)(call.input)
+        if not errors and self.facts[call.name].forwards and (problem := search_problem(call.input)):
+            errors = (problem,)
         return Invalid(errors) if errors else Valid()
 
     def _check_of(self, tool: Tool) -> Check:

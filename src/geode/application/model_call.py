@@ -24,6 +24,7 @@ from geode.domain.negotiation import negotiate
 from geode.domain.reply import AdapterCallResult
 from geode.domain.request import AdapterCallRequest, Limits
 from geode.domain.thinking import Thinking, ThinkingBudget
+from geode.domain.tool_search import as_run
 from geode.domain.verdicts import Unknown
 from geode.ports import events
 from geode.ports.clock import Clock
@@ -92,6 +93,7 @@ class Asking:
             self.temperature,
             None if concludes else self.thinking,
             streamed,
+            catalog.deferred,
         )
 
 
@@ -204,7 +206,8 @@ class ModelCall:
 
     async def _replied(self, reply: AdapterCallResult, left_out: Collection[str]) -> ModelReplied:
         calls = reply.calls
-        verdicts = tuple(Unknown(()) if one.name in left_out else self._catalog.check(one) for one in calls)
+        runs = (as_run(one, self._catalog.facts) for one in calls)
+        verdicts = tuple(Unknown(()) if one.name in left_out else self._catalog.check(one) for one in runs)
         if self._announcer.heard:
             await self._announcer.tell(
                 events.ModelReplied,

@@ -36,7 +36,8 @@ class AdapterCallRequest:
     """One model call. No provider's field ever appears in it.
 
     `streamed` says whether anyone wants deltas; the reply is the same either way. Lone surrogates in `system`
-    are replaced on entry.
+    are replaced on entry. `deferred` names those of the tools that need not be shown to the model: an adapter is given
+    them only where its server searches them itself, and sends them marked.
     """
 
     model: str
@@ -49,6 +50,7 @@ class AdapterCallRequest:
     temperature: float | None = None
     thinking: Thinking | None = None
     streamed: bool = False
+    deferred: frozenset[str] = frozenset()
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "system", clean_text(self.system))

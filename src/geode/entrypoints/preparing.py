@@ -52,7 +52,8 @@ def prepare(settings: Settings) -> Prepared:
     models = SessionModels(settings)
     deps = settings.get("deps")
     validator = settings.get("validator") or JsonschemaValidator()
-    catalog = Catalog.of(build_tools(settings.get("tools", ()), deps, validator), validator)
+    policy = _policy(settings)
+    catalog = Catalog.of(build_tools(settings.get("tools", ()), deps, validator), validator, defer_above=policy.defer_above)
     around = Surroundings(
         settings.get("clock") or SystemClock(),
         _journal(settings.get("journal")),
@@ -65,7 +66,6 @@ def prepare(settings: Settings) -> Prepared:
         _resizer(settings.get("resizer")),
         counter(settings),
     )
-    policy = _policy(settings)
     if around.approver is None and (denied := said_of_denied(catalog.facts, policy.grants)):
         log.warning("%s", denied)
     return Prepared(

@@ -43,6 +43,8 @@ STOPS: Final[Mapping[str, Stop]] = {
     "model_context_window_exceeded": Stop.CONTEXT_EXCEEDED,
 }
 
+# The server's own tool by which the model finds those that are deferred.
+_TOOL_SEARCH: Final = {"type": "tool_search_tool_regex_20251119", "name": "tool_search_tool_regex"}
 # What the server runs itself, and its result, which stands in the same turn or in the one that goes on with it.
 _SERVER_CALLS: Final = frozenset({"server_tool_use", "mcp_tool_use"})
 # Blocks that only the user may send, and those of other wires, which gateways let through.
@@ -119,7 +121,8 @@ def _head(request: AdapterCallRequest) -> Iterator[tuple[str, bytes]]:
     if request.system.strip():
         yield "system", dump_bytes(request.system)
     if request.tools:
-        yield "tools", tool_list(request.tools, "messages", definition)
+        searched = (dump_bytes(_TOOL_SEARCH),) if request.deferred else ()
+        yield "tools", tool_list(request.tools, "messages", definition, request.deferred, searched)
         yield "tool_choice", dump_bytes(choice(request.tool_choice))
     if request.effort is not None:
         yield "output_config", dump_bytes({"effort": request.effort})

@@ -83,6 +83,7 @@ def as_tool(value: object, deps: object = None) -> Tool:
         declared.poller,
         declared.idempotent,
         _of_same_object(value, declared.reconcile),
+        declared.deferred,
     )
 
 
