@@ -2,24 +2,37 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from typing import Protocol
 
 from geode.application.searching import deferred_of, search_tool
 from geode.domain.approval import Grant
 from geode.domain.arguments import argument_error
 from geode.domain.content import ToolUseBlock
 from geode.domain.naming import closest
-from geode.domain.tool_search import search_problem
+from geode.domain.tool_search import SEARCH, search_problem
 from geode.domain.tools import ToolFacts, ToolSpec, schema_digest
 from geode.domain.verdicts import Invalid, Unknown, Valid, Verdict
 from geode.ports.schema import Check, SchemaValidator
 from geode.ports.tools import Tool
 
 
+class Checks(Protocol):
+    """What knows its tools by name and checks calls of them: a catalogue, or one that changes between rounds."""
+
+    @property
+    def tools(self) -> Mapping[str, Tool]: ...
+
+    def check(self, call: ToolUseBlock) -> Verdict: ...
+
+
 @dataclass(frozen=True, slots=True)
 class Catalog:
-    """An immutable set of tools. Each schema is compiled once, when its tool is first called."""
+    """An immutable set of tools, of which the model need not be told those that are `deferred`.
+
+    Each schema is compiled once, when its tool is first called.
+    """
 
     tools: Mapping[str, Tool]
     validator: SchemaValidator
@@ -29,23 +42,36 @@ class Catalog:
     _checks: dict[str, Check] = field(default_factory=dict[str, Check], repr=False, compare=False)
 
     @staticmethod
-    def of(tools: Sequence[Tool], validator: SchemaValidator, *, defer_above: int | None = None) -> Catalog:
-        """The catalogue of `tools`, whose names are distinct; with the search tool, if any of them are deferred.
-
-        `defer_above` is the policy's: None defers nothing. Misuse for a tool of that name beside deferred ones.
-        """
+    def of(tools: Sequence[Tool], validator: SchemaValidator) -> Catalog:
+        """The catalogue of `tools`, whose names are distinct."""
         facts = {tool.spec.name: _facts(tool) for tool in tools}
-        deferred = deferred_of(tools, defer_above)
-        catalog = Catalog(
-            {tool.spec.name: tool for tool in tools}, validator, tuple(tool.spec for tool in tools), facts, deferred
-        )
-        return catalog.joined(search_tool(tools, deferred), forwards=True) if deferred else catalog
+        return Catalog({tool.spec.name: tool for tool in tools}, validator, tuple(tool.spec for tool in tools), facts)
 
-    def joined(self, tool: Tool, *, forwards: bool = False) -> Catalog:
+    def deferring(self, above: int | None) -> Catalog:
+        """The catalogue with those of its tools deferred that are to be, and then with the tool that finds them.
+
+        `above` is `Policy.defer_above`.
+        """
+        tools = tuple(self.tools.values())
+        deferred = deferred_of(tools, above)
+        if not deferred:
+            return self
+        found = self.joined(search_tool(tools, deferred))
+        facts = {**found.facts, SEARCH: replace(found.facts[SEARCH], forwards=True)}
+        return replace(found, facts=facts, deferred=deferred)
+
+    def joined(self, tool: Tool) -> Catalog:
         """The catalogue with one more tool, of a name that it does not have."""
         name = tool.spec.name
-        facts = {**self.facts, name: replace(_facts(tool), forwards=forwards)}
+        facts = {**self.facts, name: _facts(tool)}
         return replace(self, tools={**self.tools, name: tool}, specs=(*self.specs, tool.spec), facts=facts)
+
+    def only(self, names: Collection[str]) -> Catalog:
+        """The catalogue of those of its tools that have these names."""
+        wanted = frozenset(names)
+        tools = {name: tool for name, tool in self.tools.items() if name in wanted}
+        facts = {name: self.facts[name] for name in tools}
+        return replace(self, tools=tools, specs=tuple(tool.spec for tool in tools.values()), facts=facts)
 
     def check(self, call: ToolUseBlock) -> Verdict:
         """Whether the call names a tool and its arguments fit that tool's schema."""
@@ -78,7 +104,8 @@ class Catalog:
 def _facts(tool: Tool) -> ToolFacts:
     return ToolFacts(
         tool.tier,
-        schema_digest(tool.spec),
+        # What others describe is read by the model and by whoever approves: other words are another tool.
+        schema_digest(tool.spec, described=bool(tool.origin)),
         timeout_seconds=tool.timeout_seconds,
         alternative=tool.alternative,
         fallback=tool.fallback,

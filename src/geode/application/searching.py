@@ -20,23 +20,31 @@ def deferred_of(tools: Sequence[Tool], above: int | None) -> frozenset[str]:
     return frozenset(tool.spec.name for tool in tools if tool.deferred)
 
 
+def check_search_name(own: Sequence[Tool], above: int | None, sources: Sequence[object]) -> None:
+    """Misuse for a tool of the application that has the name of the search tool, where there is one or may be one.
+
+    What `sources` give is not known yet.
+    """
+    tool = next((tool for tool in own if tool.spec.name == SEARCH), None)
+    if tool is None or above is None or not (sources or deferred_of(own, above)):
+        return
+    place = tool.place or "a Tool made without a place"
+    raise Misuse(
+        "tool-twice",
+        f'two tools are called "{SEARCH}": {place} and the one by which geode has deferred tools found. Rename yours, '
+        "or have no tools deferred: Policy(defer_above=None)",
+    )
+
+
 def search_tool(tools: Sequence[Tool], deferred: Collection[str]) -> Tool:
-    """The tool that finds any of `tools`, and says where those come from that are `deferred`. Misuse if they have its name."""
-    own = next((tool for tool in tools if tool.spec.name == SEARCH), None)
-    if own is not None:
-        place = own.place or "a Tool made without a place"
-        raise Misuse(
-            "tool-twice",
-            f'two tools are called "{SEARCH}": {place} and the one by which geode has deferred tools found. Rename yours, '
-            f"or have no tools deferred: Policy(defer_above={len(tools)})",
-        )
+    """The tool that finds any of `tools`, and says where those come from that are `deferred`."""
     sources = (tool.place for tool in tools if tool.origin and tool.spec.name in deferred)
-    spec = search_spec(sources)
-    return Tool(spec, SafetyTier.SAFE, _Search(tuple(tool.spec for tool in tools)), place="geode")
+    finds = _Finds(tuple(tool.spec for tool in tools))
+    return Tool(search_spec(sources), SafetyTier.SAFE, finds, place="geode")
 
 
 @dataclass(frozen=True, slots=True)
-class _Search:
+class _Finds:
     tools: tuple[ToolSpec, ...]
 
     def __call__(self, arguments: Mapping[str, Any], _: ToolContext[Any]) -> str:

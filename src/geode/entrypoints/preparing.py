@@ -8,14 +8,21 @@ import uuid
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import cast
+from typing import Any, cast
 
-from geode.application.catalog import Catalog, said_of_denied
+from geode.application.catalog import said_of_denied
 from geode.application.equipment import Surroundings
+from geode.application.searching import check_search_name
+from geode.application.shared_tools import SharedTools
+from geode.application.tools_in_force import Kit
 from geode.domain.errors import Misuse
+from geode.domain.naming import closest
+from geode.domain.offload import RECALL
 from geode.domain.policy import Policy
 from geode.domain.results import Rendering
 from geode.domain.thinking import Thinking, parse_thinking
+from geode.domain.tool_search import SEARCH
+from geode.domain.toolkits import as_toolkits, unknown_in
 from geode.entrypoints.approvers import AskEach, InTurn, takes_one
 from geode.entrypoints.long_results import LongResults, counter, long_results
 from geode.entrypoints.routes.session_models import SessionModels
@@ -38,7 +45,8 @@ class Prepared:
     temperature: float | None
     thinking: Thinking | None
     policy: Policy
-    catalog: Catalog
+    tools: SharedTools
+    toolkit: Kit
     around: Surroundings
     long_results: LongResults
 
@@ -48,14 +56,17 @@ def prepare(settings: Settings) -> Prepared:
     from geode.adapters.clock_system import SystemClock
     from geode.adapters.schema_jsonschema import JsonschemaValidator
     from geode.entrypoints.tools import build_tools
+    from geode.entrypoints.tools.sources import sources_in
 
     models = SessionModels(settings)
     deps = settings.get("deps")
     validator = settings.get("validator") or JsonschemaValidator()
-    policy = _policy(settings)
-    catalog = Catalog.of(build_tools(settings.get("tools", ()), deps, validator), validator, defer_above=policy.defer_above)
+    values, sources, prefixed = sources_in(settings.get("tools", ()))
+    own = build_tools(cast("Any", values), deps, validator)
+    clock = settings.get("clock") or SystemClock()
+    tools = SharedTools(own, sources, validator, clock, prefixed=prefixed, reserved=(RECALL, SEARCH))
     around = Surroundings(
-        settings.get("clock") or SystemClock(),
+        clock,
         _journal(settings.get("journal")),
         lambda: uuid.uuid4().hex,
         _approver(settings),
@@ -66,7 +77,9 @@ def prepare(settings: Settings) -> Prepared:
         _resizer(settings.get("resizer")),
         counter(settings),
     )
-    if around.approver is None and (denied := said_of_denied(catalog.facts, policy.grants)):
+    policy = _policy(settings)
+    check_search_name(own, policy.defer_above, sources)
+    if around.approver is None and (denied := said_of_denied(tools.offer.catalog.facts, policy.grants)):
         log.warning("%s", denied)
     return Prepared(
         models,
@@ -74,10 +87,25 @@ def prepare(settings: Settings) -> Prepared:
         _temperature(settings),
         parse_thinking(settings.get("thinking")),
         policy,
-        catalog,
+        tools,
+        checked_toolkit(settings.get("toolkit"), tools),
         around,
-        long_results(settings, catalog, policy, around),
+        long_results(settings, tools, policy, around),
     )
+
+
+def checked_toolkit(value: object, tools: SharedTools) -> Kit:
+    """What may be used, as `toolkit=` says. Misuse for what is none, and for a name that no tool can have."""
+    if callable(value):
+        return cast("Kit", value)
+    toolkits = as_toolkits(value)
+    unknown = None if tools.has_sources else unknown_in(toolkits, tools.offer.catalog.tools)
+    if unknown is not None:
+        toolkit, name = unknown
+        close = closest(name, tools.offer.catalog.tools)
+        hint = f"; did you mean {close[0]}?" if close else ""
+        raise Misuse("toolkit", f'Toolkit({toolkit.name!r}) names "{name}", this session has no such tool{hint}')
+    return toolkits
 
 
 def _journal(journal: object) -> Journal:

@@ -14,12 +14,14 @@ from geode.application.askable import askable
 from geode.application.auxiliary import Served, run_with_retry_policy, text_call
 from geode.application.model_call import Asking
 from geode.application.prompts import Prompt, items_of
+from geode.application.tools_in_force import SessionTools
 from geode.domain.conversation import Conversation
 from geode.domain.errors import Misuse
 from geode.domain.loop.outcome import Outcome
 from geode.domain.request import Limits
+from geode.domain.toolkits import ChooseToolkits, Toolkits
 from geode.domain.turns import UserTurn
-from geode.entrypoints.preparing import prepare
+from geode.entrypoints.preparing import checked_toolkit, prepare
 from geode.entrypoints.routes.connections import Connection, connect
 from geode.entrypoints.routes.session_models import HelperRole, default
 from geode.entrypoints.settings import Settings, checked
@@ -62,6 +64,7 @@ class Runtime:
         self._connecting = asyncio.Lock()
         self._own_http: httpx2.AsyncClient | None = None
         self._open = AsyncExitStack()
+        self._open.push_async_callback(self._prepared.tools.close)
         return self
 
     async def __aexit__(
@@ -77,9 +80,13 @@ class Runtime:
                 model.finish()
 
     @asynccontextmanager
-    async def session(self) -> AsyncIterator[AgenticLoop]:
-        """Lend a loop that runs one run at a time."""
+    async def session(self, *, toolkit: Toolkits | ChooseToolkits = None) -> AsyncIterator[AgenticLoop]:
+        """Lend a loop that runs one run at a time. With `toolkit`, of what the runtime allows only that may be used.
+
+        Sources of tools are opened when the first session begins. ToolSourceError for a required one that fails.
+        """
         self._check_loop()
+        chosen = checked_toolkit(toolkit, self._prepared.tools)
         async with AsyncExitStack() as lent:
             if self._places is not None:
                 await lent.enter_async_context(self._places)
@@ -95,10 +102,14 @@ class Runtime:
                 prepared.thinking,
                 models.askables(self._opened, prepared.temperature, prepared.thinking),
             )
-            catalog, shelf = prepared.long_results.opened(prepared.catalog, asking.windows.get(asking.model))
+            async with self._connecting:
+                await prepared.tools.open()
+            extra, shelf = prepared.long_results.opened(asking.windows.get(asking.model))
             if shelf is not None:
                 lent.push_async_callback(shelf.close)
-            loop = AgenticLoop(asking, catalog, prepared.policy, prepared.around, self._loop, shelf=shelf)
+            kits = tuple(kit for kit in (prepared.toolkit, chosen) if kit)
+            tools = SessionTools(prepared.tools, extra, kits, prepared.around.deps, prepared.policy.defer_above)
+            loop = AgenticLoop(asking, tools, prepared.policy, prepared.around, self._loop, shelf=shelf)
             lent.callback(loop.close)
             yield loop
 

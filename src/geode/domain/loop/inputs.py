@@ -11,6 +11,7 @@ from geode.domain.content import ToolResult
 from geode.domain.conversation import Conversation
 from geode.domain.failures import CallFailure
 from geode.domain.reply import AdapterCallResult
+from geode.domain.tools import ToolFacts
 from geode.domain.verdicts import Verdict
 
 
@@ -38,6 +39,14 @@ class CallRefused:
 
     at: float
     why: str
+
+
+@dataclass(frozen=True, slots=True)
+class ToolsChanged:
+    """Before a round: the tools are others than in the round before."""
+
+    at: float
+    tools: Mapping[str, ToolFacts]
 
 
 @dataclass(frozen=True, slots=True)
@@ -134,6 +143,7 @@ Input: TypeAlias = (
     ModelReplied
     | ModelFailed
     | CallRefused
+    | ToolsChanged
     | Switched
     | Compacted
     | Decided

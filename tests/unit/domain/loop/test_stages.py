@@ -16,6 +16,8 @@ from geode.domain.loop.actions import RunStage, Suspend
 from geode.domain.loop.state import OpenRound, State
 from geode.domain.policy import Policy
 from geode.domain.rounds import as_decided
+from geode.domain.tiers import SafetyTier
+from geode.domain.tools import ToolFacts
 from geode.domain.verdicts import Invalid, Unknown, Valid
 from tests.unit.domain.builders import (
     assistant,
@@ -32,6 +34,8 @@ from tests.unit.domain.builders import (
     stage,
     user,
 )
+
+FACTS = ToolFacts(SafetyTier.WRITE, "digest")
 
 
 def opened(*names: str, can_ask: bool = True, policy: Policy = Policy()) -> State:
@@ -296,7 +300,7 @@ def test_grants_of_the_policy_are_there_from_the_start() -> None:
     ],
 )
 def test_what_a_grant_covers(grant: Grant, name: str, input: dict[str, object], covered: bool) -> None:
-    assert grant.covers(call("x", name, input)) is covered
+    assert grant.covers(call("x", name, input), FACTS) is covered
 
 
 # ---- nobody to ask -----------------------------------------------------------------------------
@@ -547,8 +551,8 @@ def test_a_call_finishes_once() -> None:
 def test_a_grant_for_a_number_is_none_for_a_truth_value(granted: object) -> None:
     """In Python 1 equals True; in JSON it does not (spec section 4: a grant is for what was asked)."""
     truth = json.loads(json.dumps(granted).replace("1", "true").replace("0", "false"))
-    assert Grant("w", {"x": granted}).covers(ToolUseBlock("a", "w", {"x": granted}))
-    assert not Grant("w", {"x": granted}).covers(ToolUseBlock("a", "w", {"x": truth}))
+    assert Grant("w", {"x": granted}).covers(ToolUseBlock("a", "w", {"x": granted}), FACTS)
+    assert not Grant("w", {"x": granted}).covers(ToolUseBlock("a", "w", {"x": truth}), FACTS)
 
 
 @pytest.mark.parametrize(
