@@ -97,6 +97,8 @@ def test_how_values_are_written() -> None:
         "poller": False,
         "idempotent": False,
         "reconciles": False,
+        "origin": "",
+        "forwards": False,
     }
     assert written(UserTurn((Text("a"),))) == {"$": "UserTurn", "items": [{"$": "Text", "text": "a"}], "hints": []}
 
