@@ -10,6 +10,7 @@ from typing import Any, Final, NamedTuple
 
 from returns.result import Failure, Result, Success
 
+from geode.adapters.anthropic_messages.searches import TOOL_SEARCH, found_in, without_searches
 from geode.adapters.anthropic_messages.stream import MessageStream
 from geode.adapters.http_json.attachments import label_of, with_stub
 from geode.adapters.http_json.reading import mapping, number, objects, string
@@ -19,6 +20,7 @@ from geode.adapters.http_json.wire import Body
 from geode.domain.arguments import sent_input, tool_use
 from geode.domain.choice import Auto, Named, NoTools, Required, ToolChoice
 from geode.domain.content import Document, DocumentUrl, Image, ImageUrl, Opaque, Owner, Part, Text, ToolResult, ToolUseBlock
+from geode.domain.conversation import Conversation
 from geode.domain.failures import CallFailure
 from geode.domain.json_value import clean_json, dump_bytes, dump_json, exact_json
 from geode.domain.reply import AdapterCallResult, ReplyItem, Stop, Usage
@@ -43,8 +45,6 @@ STOPS: Final[Mapping[str, Stop]] = {
     "model_context_window_exceeded": Stop.CONTEXT_EXCEEDED,
 }
 
-# The server's own tool by which the model finds those that are deferred.
-_TOOL_SEARCH: Final = {"type": "tool_search_tool_regex_20251119", "name": "tool_search_tool_regex"}
 # What the server runs itself, and its result, which stands in the same turn or in the one that goes on with it.
 _SERVER_CALLS: Final = frozenset({"server_tool_use", "mcp_tool_use"})
 # Blocks that only the user may send, and those of other wires, which gateways let through.
@@ -61,7 +61,7 @@ class Segment(NamedTuple):
 
     A call of the server's own is refused where the user speaks before its result, while a paused turn goes
     back with it: `waiting` is how many such calls the turn has more than results, `surplus` how many results
-    more than calls, and `closed` is the message without the calls that wait.
+    more than calls, and `closed` is the message without the calls that wait. `found`: see `found_in`.
     """
 
     role: str
@@ -69,6 +69,7 @@ class Segment(NamedTuple):
     closed: bytes = b""
     waiting: int = 0
     surplus: int = 0
+    found: frozenset[str] | None = None
 
 
 _OPEN: Final = {role: b'{"role":"%b","content":[' % role.encode() for role in ("user", "assistant")}
@@ -86,7 +87,13 @@ class MessagesWire:
         head = _head(with_called_tools(request))
         keys = keys_sent(request.tools, ANTHROPIC)
         wire = f"messages {dump_json(keys)}" if keys else "messages"
-        turns = segments(request.conversation, owner, wire, lambda turn, place: encode_turn(with_keys(turn, keys), place))
+
+        def encoded(conversation: Conversation) -> tuple[Segment, ...]:
+            return segments(conversation, owner, wire, lambda turn, place: encode_turn(with_keys(turn, keys), place))
+
+        turns = encoded(request.conversation)
+        if not _may_go_back(turns, request):
+            turns = encoded(without_searches(request.conversation, owner))
         return joined(head, "messages", _messages(turns))
 
     def decode(self, body: Body, owner: Owner) -> Result[AdapterCallResult, CallFailure]:
@@ -121,8 +128,8 @@ def _head(request: AdapterCallRequest) -> Iterator[tuple[str, bytes]]:
     if request.system.strip():
         yield "system", dump_bytes(request.system)
     if request.tools:
-        searched = (dump_bytes(_TOOL_SEARCH),) if request.deferred else ()
-        yield "tools", tool_list(request.tools, "messages", definition, request.deferred, searched)
+        search = (TOOL_SEARCH,) if request.deferred else ()
+        yield "tools", tool_list(request.tools, "messages", definition, request.deferred, search)
         yield "tool_choice", dump_bytes(choice(request.tool_choice))
     if request.effort is not None:
         yield "output_config", dump_bytes({"effort": request.effort})
@@ -160,6 +167,15 @@ def choice(value: ToolChoice) -> dict[str, Any]:
             return {"type": "any"}
         case Named(name=name):
             return {"type": "tool", "name": sent_name(name)}
+
+
+def _may_go_back(turns: Iterable[Segment], request: AdapterCallRequest) -> bool:
+    """Whether the server takes its own searches back: it still searches, and what it found is still there."""
+    found = [turn.found for turn in turns if turn.found is not None]
+    if not found:
+        return True
+    names = {sent_name(tool.name) for tool in request.tools}
+    return bool(request.deferred) and all(one <= names for one in found)
 
 
 def _messages(turns: Iterable[Segment]) -> list[bytes]:
@@ -213,10 +229,10 @@ def _said(turn: AssistantTurn, place: Place) -> Segment:
     results = sum(item.kind.endswith("_tool_result") for item in own.values())
     message = _message("assistant", listed(_assistant_blocks(turn, place)))
     if turn.calls or len(called) <= results:
-        return Segment("assistant", message, surplus=max(0, results - len(called)))
+        return Segment("assistant", message, surplus=max(0, results - len(called)), found=found_in(turn, place.owner))
     waiting = called[results:]
     closed = _message("assistant", listed(_assistant_blocks(turn, place, waiting)))
-    return Segment("assistant", message, closed, len(waiting))
+    return Segment("assistant", message, closed, len(waiting), found=found_in(turn, place.owner))
 
 
 def _message(role: str, blocks: bytes) -> bytes:
