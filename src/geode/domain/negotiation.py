@@ -219,7 +219,7 @@ def _with_deferred(request: AdapterCallRequest, target: _Target) -> AdapterCallR
     named = request.tool_choice.name if isinstance(request.tool_choice, Named) else None
     deferred = request.deferred.intersection(tool.name for tool in request.tools) - {named}
     schemas = target.able.schemas
-    if target.row.tool_search and target.able.supports_tools and deferred:
+    if deferred and target.able.supports_tools and target.able.tool_search and target.row.tool_search:
         tools = tuple(tool for tool in request.tools if tool.name != SEARCH or named == SEARCH)
         if schemas is None or tools_problem(tools, schemas) is None:
             return replace(request, tools=tools, deferred=deferred)

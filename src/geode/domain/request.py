@@ -68,8 +68,8 @@ class Capabilities:
     `media` are the forms of pictures and documents that it can send: image, image_url, pdf, text (a plain
     text document), document_url; `images` says where those in a result go: inside it, in a user message
     after all results, or nowhere. Misuse for a word that is none of these. `pictures`: how large and how many.
-    `temperature`, `effort`, `output_limit` and `thinking` say which settings its wire has; `models` which models take
-    less.
+    `temperature`, `effort`, `output_limit` and `thinking` say which settings its wire has, `tool_search` whether it can
+    send `deferred` tools for its server to search; `models` which models take less.
     `schemas` is what its server takes of names and schemas of tools; None: whatever it is given.
     """
 
@@ -82,6 +82,7 @@ class Capabilities:
     effort: bool = True
     output_limit: bool = True
     thinking: frozenset[ThinkingKind] = frozenset()
+    tool_search: bool = False
     models: tuple[ModelRow, ...] = ()
     schemas: SchemaProfile | None = None
 

@@ -129,7 +129,7 @@ async def test_a_tool_that_the_choice_names_is_in_that_request_and_in_no_other()
 
 
 async def test_where_the_server_searches_itself_all_go_out_marked_and_without_the_search_tool() -> None:
-    able = Capabilities(models=(ModelRow("m", tool_search=True),))
+    able = Capabilities(tool_search=True, models=(ModelRow("m", tool_search=True),))
     model = ScriptedModel(calls(("count", {})), says("one"), capabilities=able)
     office = Office()
     answered(await loop_of(model=model, tools=office.tools()).run("go"))

@@ -7,7 +7,7 @@ and where nothing is searched any more, all of its traces stay behind.
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from typing import Any, Final
 
@@ -15,7 +15,9 @@ from geode.adapters.http_json.reading import mapping, objects, string
 from geode.domain.content import Opaque, Owner
 from geode.domain.conversation import Conversation
 from geode.domain.json_value import dump_bytes
+from geode.domain.request import AdapterCallRequest
 from geode.domain.turns import AssistantTurn, Turn, says_nothing
+from geode.domain.wire_names import sent_name
 
 TOOL_SEARCH: Final = dump_bytes({"type": "tool_search_tool_regex_20251119", "name": "tool_search_tool_regex"})
 _CALL, _RESULT, _NAMES = "server_tool_use", "tool_search_tool_result", "tool_search_tool_"
@@ -28,6 +30,15 @@ def found_in(turn: AssistantTurn, owner: Owner) -> frozenset[str] | None:
         return None
     contents = (mapping(block.get("content")) for block in searches)
     return frozenset(string(one.get("tool_name")) for content in contents for one in objects(content.get("tool_references")))
+
+
+def may_go_back(found: Iterable[frozenset[str] | None], request: AdapterCallRequest) -> bool:
+    """Whether the server takes its searches back: it still searches, and what was found in each turn is still there."""
+    searches = [names for names in found if names is not None]
+    if not searches:
+        return True
+    there = {sent_name(tool.name) for tool in request.tools}
+    return bool(request.deferred) and all(names <= there for names in searches)
 
 
 def without_searches(conversation: Conversation, owner: Owner) -> Conversation:

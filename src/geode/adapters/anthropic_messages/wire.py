@@ -10,7 +10,7 @@ from typing import Any, Final, NamedTuple
 
 from returns.result import Failure, Result, Success
 
-from geode.adapters.anthropic_messages.searches import TOOL_SEARCH, found_in, without_searches
+from geode.adapters.anthropic_messages.searches import TOOL_SEARCH, found_in, may_go_back, without_searches
 from geode.adapters.anthropic_messages.stream import MessageStream
 from geode.adapters.http_json.attachments import label_of, with_stub
 from geode.adapters.http_json.reading import mapping, number, objects, string
@@ -92,7 +92,7 @@ class MessagesWire:
             return segments(conversation, owner, wire, lambda turn, place: encode_turn(with_keys(turn, keys), place))
 
         turns = encoded(request.conversation)
-        if not _may_go_back(turns, request):
+        if not may_go_back((turn.found for turn in turns), request):
             turns = encoded(without_searches(request.conversation, owner))
         return joined(head, "messages", _messages(turns))
 
@@ -167,15 +167,6 @@ def choice(value: ToolChoice) -> dict[str, Any]:
             return {"type": "any"}
         case Named(name=name):
             return {"type": "tool", "name": sent_name(name)}
-
-
-def _may_go_back(turns: Iterable[Segment], request: AdapterCallRequest) -> bool:
-    """Whether the server takes its own searches back: it still searches, and what it found is still there."""
-    found = [turn.found for turn in turns if turn.found is not None]
-    if not found:
-        return True
-    names = {sent_name(tool.name) for tool in request.tools}
-    return bool(request.deferred) and all(one <= names for one in found)
 
 
 def _messages(turns: Iterable[Segment]) -> list[bytes]:
