@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Protocol
+from typing import Final, Protocol
 
 from geode.application.searching import deferred_of, search_tool
 from geode.domain.approval import Grant
@@ -16,6 +16,9 @@ from geode.domain.tools import ToolFacts, ToolSpec, schema_digest
 from geode.domain.verdicts import Invalid, Unknown, Valid, Verdict
 from geode.ports.schema import Check, SchemaValidator
 from geode.ports.tools import Tool
+
+# So many names are told one by one; more of them are counted.
+_SHOWN: Final = 20
 
 
 class Checks(Protocol):
@@ -125,5 +128,7 @@ def said_of_denied(tools: Mapping[str, ToolFacts], grants: Sequence[Grant]) -> s
     ]
     if not denied:
         return ""
-    way_out = 'Add approve=, or @tool(tier="safe")'
-    return f"{', '.join(denied)} and the session has no approve=; every call will be denied. {way_out}"
+    names = f"{', '.join(denied[:_SHOWN])}{f' and {len(denied) - _SHOWN} more' if len(denied) > _SHOWN else ''}"
+    found = any(tools[name].origin for name in tools if tools[name].tier.needs_approval)
+    way_out = "tiers= or trusted=True of the McpServer" if found else '@tool(tier="safe")'
+    return f"{names} and the session has no approve=; every call will be denied. Add approve=, or {way_out}"

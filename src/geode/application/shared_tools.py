@@ -71,10 +71,10 @@ class SharedTools:
         """Whether there may be tools that nobody knows before it is opened."""
         return bool(self._sources)
 
-    async def open(self) -> None:
-        """Open all sources, side by side, if that has not been done. ToolSourceError for a required one that fails."""
+    async def open(self) -> bool:
+        """Open all sources, side by side; False where that has been done. ToolSourceError for a required one that fails."""
         if self._kept or not self._sources:
-            return
+            return False
         kept = [_Kept(source) for source in self._sources]
         async with AsyncExitStack() as opening:
             await asyncio.gather(*(self._begin(one, opening) for one in kept))
@@ -85,6 +85,7 @@ class SharedTools:
         self._remake()
         for text in self.offer.told:
             warn(text)
+        return True
 
     async def close(self) -> None:
         """Close all sources; `open` opens them again."""
@@ -156,7 +157,9 @@ class SharedTools:
         asked = 0 if task is None else task.cancelling()
         try:
             yield
-        except (Exception, asyncio.CancelledError) as error:
+        except KeyboardInterrupt:
+            raise
+        except BaseException as error:
             if isinstance(error, asyncio.CancelledError) and (task is None or task.cancelling() > asked):
                 raise
             told = isinstance(error, ToolSourceError)

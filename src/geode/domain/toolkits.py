@@ -84,9 +84,9 @@ def _names(toolkit: str, which: str, given: object) -> tuple[str, ...]:
     if isinstance(given, str) or not isinstance(given, Iterable):
         raise Misuse("toolkit", f"Toolkit({toolkit!r}, {which}=…) takes a list of names of tools, got {given!r:.80}")
     names = tuple(cast("Iterable[object]", given))
-    wrong = next((name for name in names if not isinstance(name, str) or not name.strip()), None)
-    if wrong is not None:
-        raise Misuse("toolkit", f"Toolkit({toolkit!r}, {which}=…) takes names of tools, got {wrong!r:.80}")
+    wrong = [name for name in names if not isinstance(name, str) or not name.strip()]
+    if wrong:
+        raise Misuse("toolkit", f"Toolkit({toolkit!r}, {which}=…) takes names of tools, got {wrong[0]!r:.80}")
     return cast("tuple[str, ...]", names)
 
 

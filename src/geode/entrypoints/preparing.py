@@ -79,9 +79,7 @@ def prepare(settings: Settings) -> Prepared:
     )
     policy = _policy(settings)
     check_search_name(own, policy.defer_above, sources)
-    if around.approver is None and (denied := said_of_denied(tools.offer.catalog.facts, policy.grants)):
-        log.warning("%s", denied)
-    return Prepared(
+    prepared = Prepared(
         models,
         settings.get("system", ""),
         _temperature(settings),
@@ -92,6 +90,16 @@ def prepare(settings: Settings) -> Prepared:
         around,
         long_results(settings, tools, policy, around),
     )
+    if not sources:
+        say_what_is_denied(prepared)
+    return prepared
+
+
+def say_what_is_denied(prepared: Prepared) -> None:
+    """Warn of the tools that nobody can approve, once all of them are known."""
+    denied = said_of_denied(prepared.tools.offer.catalog.facts, prepared.policy.grants)
+    if denied and prepared.around.approver is None:
+        log.warning("%s", denied)
 
 
 def checked_toolkit(value: object, tools: SharedTools) -> Kit:

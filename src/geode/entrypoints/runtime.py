@@ -21,7 +21,7 @@ from geode.domain.loop.outcome import Outcome
 from geode.domain.request import Limits
 from geode.domain.toolkits import ChooseToolkits, Toolkits
 from geode.domain.turns import UserTurn
-from geode.entrypoints.preparing import checked_toolkit, prepare
+from geode.entrypoints.preparing import checked_toolkit, prepare, say_what_is_denied
 from geode.entrypoints.routes.connections import Connection, connect
 from geode.entrypoints.routes.session_models import HelperRole, default
 from geode.entrypoints.settings import Settings, checked
@@ -103,7 +103,8 @@ class Runtime:
                 models.askables(self._opened, prepared.temperature, prepared.thinking),
             )
             async with self._connecting:
-                await prepared.tools.open()
+                if await prepared.tools.open():
+                    say_what_is_denied(prepared)
             extra, shelf = prepared.long_results.opened(asking.windows.get(asking.model))
             if shelf is not None:
                 lent.push_async_callback(shelf.close)

@@ -53,6 +53,8 @@ class Noted:
     tool: str
     input: Mapping[str, Any]
     facts: ToolFacts | None
+    # The tool that was called, whatever stands in for it.
+    own: ToolFacts | None
     # What it was answered with: the result as it came, or its kind where the words are the domain's.
     result: ToolResult | str | None = None
     recoverable: bool = True
@@ -71,6 +73,10 @@ class Noted:
     @property
     def tier(self) -> SafetyTier | None:
         return None if self.facts is None else self.facts.tier
+
+    @property
+    def polls(self) -> bool:
+        return self.own is not None and self.own.poller
 
     @property
     def done(self) -> bool:
@@ -330,7 +336,7 @@ class Book:
     def opened(self, reply: AdapterCallResult, verdicts: Sequence[Verdict], ids: Sequence[str]) -> None:
         policy, self.text = self.policy, reply.text
         self.round = [
-            Noted(call, call.name, call.input, self.tools.get(call.name))
+            Noted(call, call.name, call.input, self.tools.get(call.name), self.tools.get(call.name))
             for call in (ToolUseBlock(id, one.name, one.input) for id, one in zip(ids, reply.calls, strict=True))
         ]
         forbidden = isinstance(self.last_call[3], NoTools)
@@ -540,7 +546,7 @@ class Book:
         in_a_row = 0
         for over in reversed(self.rounds):
             for one in reversed(over.calls):
-                if one.call.name != name or one.kind not in ("ok", "failed"):
+                if one.call.name != name or one.own is None or one.kind not in ("ok", "failed"):
                     continue
                 if one.kind == "ok" or not one.recoverable:
                     return False
@@ -566,7 +572,7 @@ class Book:
         """The calls of this round that were made in too many of the last rounds, since the last hint about each."""
         found: list[ToolUseBlock] = []
         for one in over.calls:
-            if one.call.name in self.tools and self.tools[one.call.name].poller:
+            if one.polls:
                 continue
             if any(same(one.call, other) for other in found):
                 continue
@@ -575,7 +581,7 @@ class Book:
             made = [
                 earlier.number
                 for earlier in self.rounds
-                if earlier.number >= first and any(same(other.call, one.call) for other in earlier.calls)
+                if earlier.number >= first and any(same(other.call, one.call) and not other.polls for other in earlier.calls)
             ]
             if len(made) >= self.policy.no_progress_rounds:
                 found.append(one.call)

@@ -127,7 +127,8 @@ def _not_run(state: State, answer: ToolResult) -> State:
     recovery = state.round.recovering.get(answer.call_id)
     if recovery is None or recovery.last is None:
         return settled(state, answer)
-    return _recovered(state, recovery.passed_over(answer))
+    # What a person put in for the call counts for the steps that follow, also where it was forbidden after that.
+    return _recovered(state, replace(recovery, call=as_decided(recovery.call, state.round)).passed_over(answer))
 
 
 def _recovered(state: State, recovery: Recovery) -> State:

@@ -232,7 +232,7 @@ def test_edited_arguments_need_a_verdict() -> None:
 
 def test_always_is_a_grant_for_the_tool_in_this_run() -> None:
     state = finished(decided(opened("write"), "a", Approve(always="tool")), "a")
-    assert state.grants == (Grant("write"),)
+    assert state.grants == (Grant("write", of="d-write WRITE"),)
     later = replied(state, call("x", "write", {"any": 1}), call("y", "erase"))
     assert stage(later) == (("x",), ())
     assert stage(finished(later, "x")) == ((), ("y",))
@@ -241,7 +241,7 @@ def test_always_is_a_grant_for_the_tool_in_this_run() -> None:
 def test_always_may_hold_for_equal_arguments_only() -> None:
     state = replied(begun(), call("a", "write", {"p": 1, "q": 2}))
     state = finished(decided(state, "a", Approve(always="arguments")), "a")
-    assert state.grants == (Grant("write", {"p": 1, "q": 2}),)
+    assert state.grants == (Grant("write", {"p": 1, "q": 2}, "d-write WRITE"),)
     later = replied(state, call("x", "write", {"q": 2, "p": 1}), call("y", "write", {"p": 1}))
     assert stage(later) == (("x",), ())
     assert stage(finished(later, "x")) == ((), ("y",))
@@ -250,7 +250,7 @@ def test_always_may_hold_for_equal_arguments_only() -> None:
 def test_always_with_an_edit_holds_for_the_edited_arguments() -> None:
     state = replied(begun(), call("a", "write", {"p": 1}))
     state = decided(state, "a", Approve({"p": 2}, "arguments"), Valid())
-    assert state.grants == (Grant("write", {"p": 2}),)
+    assert state.grants == (Grant("write", {"p": 2}, "d-write WRITE"),)
 
 
 def test_a_plain_answer_grants_nothing() -> None:
