@@ -112,6 +112,14 @@ PLAYED: dict[str, tuple[Script, str]] = {
         (calls(("count_lines", {"ref_id": "the last one"})), says("I cannot tell.")),
         "failed | 'the last one' is no ref_id: use one that a result of this conversation has told, as it is\n",
     ),
+    "many-tools: Many tools": (
+        (
+            calls(("search_tools", {"query": "pay france"})),
+            calls(("search_tools", {"name": "pay_fr", "arguments": {"cents": 5}})),
+            says("Paid."),
+        ),
+        "may pay_fr {'cents': 5}\nPaid.\n",
+    ),
     "results: Tools that yield": (
         (calls(("read_log", {"name": "web.log"})), says("Two lines.")),
         'failed\nweb.log was cut off\nWhat it gave before (2 items):\n["started","listening"]\n',
