@@ -6,10 +6,13 @@ import json
 from dataclasses import replace
 from typing import Any
 
+import httpx2
 import pytest
 
 import geode
+from geode.adapters.anthropic_messages.model import messages_model
 from geode.adapters.environment import Environment
+from geode.adapters.http_json.endpoint import Endpoint
 from geode.domain.binding import bound
 from geode.domain.content import Opaque, Owner
 from geode.domain.conversation import Conversation
@@ -17,12 +20,14 @@ from geode.domain.models import ModelRow, row_of, rows_for
 from geode.domain.negotiation import negotiate
 from geode.domain.policy import Policy
 from geode.domain.request import AdapterCallRequest
+from geode.domain.script import calls
+from geode.domain.script import says as geode_says
 from geode.domain.targets import BUILT_IN, WireName
 from geode.domain.tiers import SafetyTier
 from geode.domain.tool_search import SEARCH
 from geode.domain.tools import ToolSpec
 from geode.domain.turns import AssistantTurn
-from geode.entrypoints.emulator import check
+from geode.entrypoints.emulator import Emulator, check, running
 from geode.entrypoints.routes.capabilities import shipped_table
 from geode.entrypoints.routes.connections import find_connection
 from geode.entrypoints.routes.registry import bootstrap_builtins
@@ -94,6 +99,26 @@ async def test_tools_go_out_marked_after_the_servers_search_and_its_blocks_go_ba
     assert second["tools"] == first["tools"]
     assert second["messages"][1]["content"] == [{"type": "text", "text": "Let me see."}, SEARCHED, FOUND, CALL]
     assert [one.text for one in outcome.conversation.results()] == ["t07 {'n': 1}"]
+
+
+@pytest.mark.parametrize("streamed", [False, True])
+async def test_the_emulator_finds_what_it_was_sent_marked_once_and_takes_its_searches_back(streamed: bool) -> None:
+    script = (calls(("t07", {"n": 1}), ("t08", {}), ("now", {})), calls(("t07", {"n": 2})), geode_says("done"))
+    async with running(Emulator(script)) as server:
+        endpoint = Endpoint(server.base_url, "the test")
+        async with httpx2.AsyncClient() as http:
+            model = messages_model("lab", endpoint, http, rows=(ModelRow("m", tool_search=True),))
+            loop = loop_of(model=model, tools=tools())
+            events = [event async for event in loop.stream("go")] if streamed else [await loop.run("go")]
+    assert len(events) > 10 or not streamed
+
+    last = server.emulator.received[-1].request
+    kinds = [[block["type"] for block in turn["content"]] for turn in last["messages"] if turn["role"] == "assistant"]
+    searched = ["server_tool_use", "tool_search_tool_result", "tool_use"]
+    assert kinds == [[*searched, *searched, "tool_use"], ["tool_use"]]
+    assert [one.request["tools"] for one in server.emulator.received] == [last["tools"]] * 3
+    assert server.emulator.violations == ()
+    assert last["messages"][1]["content"][0]["input"] == {"pattern": "^t07$"}
 
 
 async def test_a_turn_that_the_server_paused_in_its_search_goes_back_as_it_is() -> None:

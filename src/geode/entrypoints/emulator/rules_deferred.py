@@ -6,8 +6,7 @@ from collections.abc import Iterator
 from typing import Any, Final
 
 from geode.entrypoints.emulator.rule import CheckFunction, Facts, Finding, Path, Request, ident, mapped, objects, shown
-
-SEARCHES: Final = "tool_search_tool_"
+from geode.entrypoints.emulator.searching import SEARCHES
 
 
 def deferred(request: Request, _: Facts) -> Iterator[Finding]:
