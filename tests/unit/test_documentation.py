@@ -122,6 +122,14 @@ PLAYED: dict[str, tuple[Script, str]] = {
         (calls(("add", {"a": 2, "b": 3})), says("It is 5.")),
         "5\nIt is 5.\n",
     ),
+    "many-tools: Many tools": (
+        (
+            calls(("search_tools", {"query": "pay france"})),
+            calls(("search_tools", {"name": "pay_fr", "arguments": {"cents": 5}})),
+            says("Paid."),
+        ),
+        "may pay_fr {'cents': 5}\nPaid.\n",
+    ),
     "results: Tools that yield": (
         (calls(("read_log", {"name": "web.log"})), says("Two lines.")),
         'failed\nweb.log was cut off\nWhat it gave before (2 items):\n["started","listening"]\n',

@@ -20,6 +20,7 @@ from geode.domain.loop.outcome import Outcome, Suspended
 from geode.domain.loop.state import OpenRound, State
 from geode.domain.loop.step import step
 from geode.domain.recovery import Recovery, noticed
+from geode.domain.tool_search import as_run
 from geode.domain.turns import AssistantTurn, ToolResultsTurn, hints_of
 from geode.ports import events
 from geode.ports.clock import Clock
@@ -200,10 +201,11 @@ class Run:
         await self._announcer.caught_up()
         match after.closed.turns[-2:]:
             case (AssistantTurn(calls=calls), ToolResultsTurn(results)) if after.closed is not before.closed:
-                await self._tell_ends(calls, {result.call_id: result for result in results})
+                runs = [as_run(call, after.terms.tools) for call in calls] if before.open is None else before.open.calls
+                await self._tell_ends(runs, {result.call_id: result for result in results})
                 await self._announcer.tell(events.RoundClosed, results=results)
             case _ if after.open is not None:
-                await self._tell_ends(after.open.turn.calls, after.open.results)
+                await self._tell_ends(after.open.calls, after.open.results)
                 await self._tell_recoveries({} if before.open is None else before.open.recovering, after.open)
             case _:
                 pass

@@ -12,6 +12,7 @@ from typing import Any, cast
 
 from geode.application.catalog import said_of_denied
 from geode.application.equipment import Surroundings
+from geode.application.searching import check_search_name
 from geode.application.shared_tools import SharedTools
 from geode.application.tools_in_force import Kit
 from geode.domain.errors import Misuse
@@ -20,6 +21,7 @@ from geode.domain.offload import RECALL
 from geode.domain.policy import Policy
 from geode.domain.results import Rendering
 from geode.domain.thinking import Thinking, parse_thinking
+from geode.domain.tool_search import SEARCH
 from geode.domain.toolkits import as_toolkits, unknown_in
 from geode.entrypoints.approvers import AskEach, InTurn, takes_one
 from geode.entrypoints.long_results import LongResults, counter, long_results
@@ -64,7 +66,7 @@ def prepare(settings: Settings) -> Prepared:
     values, sources, prefixed = sources_in(settings.get("tools", ()))
     own = build_tools(cast("Any", values), deps, validator)
     clock = settings.get("clock") or SystemClock()
-    tools = SharedTools(own, sources, validator, clock, prefixed=prefixed, reserved=(RECALL,))
+    tools = SharedTools(own, sources, validator, clock, prefixed=prefixed, reserved=(RECALL, SEARCH))
     around = Surroundings(
         clock,
         _journal(settings.get("journal")),
@@ -78,6 +80,7 @@ def prepare(settings: Settings) -> Prepared:
         counter(settings),
     )
     policy = _policy(settings)
+    check_search_name(own, policy.defer_above, sources)
     prepared = Prepared(
         models,
         settings.get("system", ""),

@@ -111,7 +111,7 @@ class Runtime:
             if shelf is not None:
                 lent.push_async_callback(shelf.close)
             kits = tuple(kit for kit in (prepared.toolkit, chosen) if kit)
-            tools = SessionTools(prepared.tools, extra, kits, prepared.around.deps)
+            tools = SessionTools(prepared.tools, extra, kits, prepared.around.deps, prepared.policy.defer_above)
             loop = AgenticLoop(asking, tools, prepared.policy, prepared.around, self._loop, shelf=shelf)
             lent.callback(loop.close)
             yield loop

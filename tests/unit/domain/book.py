@@ -6,6 +6,7 @@ What happened is kept in lists, and every rule walks them from the end or from t
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from decimal import Decimal
@@ -337,7 +338,7 @@ class Book:
         policy, self.text = self.policy, reply.text
         self.round = [
             Noted(call, call.name, call.input, self.tools.get(call.name), self.tools.get(call.name))
-            for call in (ToolUseBlock(id, one.name, one.input) for id, one in zip(ids, reply.calls, strict=True))
+            for call in (meant(one, id, self.tools) for id, one in zip(ids, reply.calls, strict=True))
         ]
         forbidden = isinstance(self.last_call[3], NoTools)
         self.calls_under_none += forbidden
@@ -610,6 +611,15 @@ class Book:
                 break
             texts += [turn[1]] if turn[0] == "assistant" else []
         return "".join(reversed(texts))
+
+
+def meant(call: ToolUseBlock, id: str, tools: Mapping[str, ToolFacts]) -> ToolUseBlock:
+    """What the model wants run: it may call a tool by way of the one that finds tools."""
+    says = {key for key in ("query", "name") if call.input.get(key)}
+    if call.name not in tools or not tools[call.name].forwards or says != {"name"}:
+        return ToolUseBlock(id, call.name, call.input)
+    arguments = call.input.get("arguments", {})
+    return ToolUseBlock(id, call.input["name"], json.loads(arguments) if isinstance(arguments, str) else arguments)
 
 
 def same(one: ToolUseBlock, other: ToolUseBlock) -> bool:

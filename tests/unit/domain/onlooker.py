@@ -6,6 +6,7 @@ once more; what is pending, what is in the conversation and how it ends must the
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping, Sequence
 from decimal import Decimal
 from typing import Any, Protocol, TypeVar
@@ -49,10 +50,13 @@ from geode.domain.tiers import SafetyTier
 from geode.domain.tools import ToolFacts
 from geode.domain.turns import AssistantTurn, ToolResultsTurn, UserTurn
 from geode.domain.verdicts import Invalid, Unknown, Valid, Verdict
-from tests.unit.domain.book import Book, Noted, breaches
+from tests.unit.domain.book import Book, Noted, breaches, meant
 from tests.unit.domain.builders import OWNER, begun, failure, ok, reply
 
 NAMES = ("t0", "t1", "t2", "t3")
+# The tool by which others are found and called, in runs that have it.
+SEARCH = "search_tools"
+SOMETIMES: list[dict[str, ToolFacts]] = [{}, {SEARCH: ToolFacts(SafetyTier.SAFE, "digest", forwards=True)}]
 INPUTS: list[dict[str, Any]] = [{}, {"p": 1}, {"p": 1.0}, {"p": True}, {"p": 2}]
 # Most of what is picked lets a run go on, else runs would be short and nothing would happen in them.
 STOPS_WITH_CALLS = [*[Stop.TOOL_CALLS] * 150, *Stop]
@@ -130,7 +134,7 @@ class Onlooker:
 
     def __init__(self, pick: Pick, *, thorough: bool = True) -> None:
         self.pick, self.thorough = pick, thorough
-        self.tools: Mapping[str, ToolFacts] = {name: some_tool(pick) for name in NAMES}
+        self.tools: Mapping[str, ToolFacts] = {**{name: some_tool(pick) for name in NAMES}, **pick(SOMETIMES)}
         self.policy = some_policy(pick)
         self.can_ask = pick([True, True, True, False])
         can_compact = pick([True, False])
@@ -226,7 +230,8 @@ class Onlooker:
         self.met.add("tools changed")
         self.changes_of_tools += 1
         names = [name for name in NAMES if self.pick([True] * 4 + [False])]
-        self.tools = {name: self.pick([self.tools.get(name, some_tool(self.pick)), some_tool(self.pick)]) for name in names}
+        found = {name: self.pick([self.tools.get(name, some_tool(self.pick)), some_tool(self.pick)]) for name in names}
+        self.tools = {**found, **self.pick(SOMETIMES)}
         return ToolsChanged(self.now, self.tools)
 
     def model_input(self) -> Input:
@@ -240,12 +245,21 @@ class Onlooker:
         cost = self.pick([None, *[Decimal("0.01")] * 4]) if self.policy.max_cost_usd is not None else None
         usage = Usage(self.pick([0, 10, 30]), self.pick([0, 5]), cost)
         said = AdapterCallResult((Text(self.pick(["", " ", "hm"])), *calls), stop, usage)
+        runs = [meant(one, one.id, self.tools) for one in calls]
+        self.met.update("called through the search" for one, run in zip(calls, runs, strict=True) if one.name != run.name)
         known = self.tools.keys()
-        return ModelReplied(self.now, said, tuple(self.pick(VERDICTS) if one.name in known else Unknown(()) for one in calls))
+        return ModelReplied(self.now, said, tuple(self.pick(VERDICTS) if one.name in known else Unknown(()) for one in runs))
 
     def some_call(self) -> ToolUseBlock:
         name = self.pick([*NAMES * 5, *["t0"] * 12, "nope"])
-        return ToolUseBlock(self.pick(["", "a", "b", "c", "call_g1_0"]), name, self.pick(self.inputs_of))
+        id, arguments = self.pick(["", "a", "b", "c", "call_g1_0"]), self.pick(self.inputs_of)
+        if self.pick([True] * 5 + [False]):
+            return ToolUseBlock(id, name, arguments)
+        ways: list[dict[str, Any]] = [
+            *[{"name": name, "arguments": arguments}] * 3,
+            *({"name": name, "arguments": json.dumps(arguments)}, {"name": name}, {"query": "q"}, {"query": "q", "name": name}),
+        ]
+        return ToolUseBlock(id, SEARCH, self.pick(ways))
 
     def finish(self, id: str) -> Input:
         kind, recoverable = self.pick(self.mood), self.pick([True] * 9 + [False])

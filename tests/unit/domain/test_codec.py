@@ -111,6 +111,7 @@ def test_how_values_are_written() -> None:
         "idempotent": False,
         "reconciles": False,
         "origin": "",
+        "forwards": False,
     }
     assert written(UserTurn((Text("a"),))) == {"$": "UserTurn", "items": [{"$": "Text", "text": "a"}], "hints": []}
 

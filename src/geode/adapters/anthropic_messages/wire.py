@@ -10,6 +10,7 @@ from typing import Any, Final, NamedTuple
 
 from returns.result import Failure, Result, Success
 
+from geode.adapters.anthropic_messages.searches import TOOL_SEARCH, found_in, may_go_back, without_searches
 from geode.adapters.anthropic_messages.stream import MessageStream
 from geode.adapters.http_json.attachments import label_of, with_stub
 from geode.adapters.http_json.reading import mapping, number, objects, string
@@ -19,6 +20,7 @@ from geode.adapters.http_json.wire import Body
 from geode.domain.arguments import sent_input, tool_use
 from geode.domain.choice import Auto, Named, NoTools, Required, ToolChoice
 from geode.domain.content import Document, DocumentUrl, Image, ImageUrl, Opaque, Owner, Part, Text, ToolResult, ToolUseBlock
+from geode.domain.conversation import Conversation
 from geode.domain.failures import CallFailure
 from geode.domain.json_value import clean_json, dump_bytes, dump_json, exact_json
 from geode.domain.reply import AdapterCallResult, ReplyItem, Stop, Usage
@@ -59,7 +61,7 @@ class Segment(NamedTuple):
 
     A call of the server's own is refused where the user speaks before its result, while a paused turn goes
     back with it: `waiting` is how many such calls the turn has more than results, `surplus` how many results
-    more than calls, and `closed` is the message without the calls that wait.
+    more than calls, and `closed` is the message without the calls that wait. `found`: see `found_in`.
     """
 
     role: str
@@ -67,6 +69,7 @@ class Segment(NamedTuple):
     closed: bytes = b""
     waiting: int = 0
     surplus: int = 0
+    found: frozenset[str] | None = None
 
 
 _OPEN: Final = {role: b'{"role":"%b","content":[' % role.encode() for role in ("user", "assistant")}
@@ -84,7 +87,13 @@ class MessagesWire:
         head = _head(with_called_tools(request))
         keys = keys_sent(request.tools, ANTHROPIC)
         wire = f"messages {dump_json(keys)}" if keys else "messages"
-        turns = segments(request.conversation, owner, wire, lambda turn, place: encode_turn(with_keys(turn, keys), place))
+
+        def encoded(conversation: Conversation) -> tuple[Segment, ...]:
+            return segments(conversation, owner, wire, lambda turn, place: encode_turn(with_keys(turn, keys), place))
+
+        turns = encoded(request.conversation)
+        if not may_go_back((turn.found for turn in turns), request):
+            turns = encoded(without_searches(request.conversation, owner))
         return joined(head, "messages", _messages(turns))
 
     def decode(self, body: Body, owner: Owner) -> Result[AdapterCallResult, CallFailure]:
@@ -119,7 +128,8 @@ def _head(request: AdapterCallRequest) -> Iterator[tuple[str, bytes]]:
     if request.system.strip():
         yield "system", dump_bytes(request.system)
     if request.tools:
-        yield "tools", tool_list(request.tools, "messages", definition)
+        search = (TOOL_SEARCH,) if request.deferred else ()
+        yield "tools", tool_list(request.tools, "messages", definition, request.deferred, search)
         yield "tool_choice", dump_bytes(choice(request.tool_choice))
     if request.effort is not None:
         yield "output_config", dump_bytes({"effort": request.effort})
@@ -210,10 +220,10 @@ def _said(turn: AssistantTurn, place: Place) -> Segment:
     results = sum(item.kind.endswith("_tool_result") for item in own.values())
     message = _message("assistant", listed(_assistant_blocks(turn, place)))
     if turn.calls or len(called) <= results:
-        return Segment("assistant", message, surplus=max(0, results - len(called)))
+        return Segment("assistant", message, surplus=max(0, results - len(called)), found=found_in(turn, place.owner))
     waiting = called[results:]
     closed = _message("assistant", listed(_assistant_blocks(turn, place, waiting)))
-    return Segment("assistant", message, closed, len(waiting))
+    return Segment("assistant", message, closed, len(waiting), found=found_in(turn, place.owner))
 
 
 def _message(role: str, blocks: bytes) -> bytes:

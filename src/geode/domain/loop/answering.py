@@ -107,7 +107,7 @@ def finished(state: State, input: ToolFinished) -> State:
     name, recovery = round.call(id).name, round.recovering.get(id)
     ran = {**round.ran, name: round.ran.get(name, 0) + 1}
     results = round.results if recovery is not None else {**round.results, id: found}
-    open = OpenRound(round.turn, results, round.decisions, ran, round.recovering, round.changed)
+    open = OpenRound(round.turn, results, round.decisions, ran, round.recovering, round.changed, round.forwarded)
     running = tuple(other for other in stage.start if other != id)
     pending = RunStage(running, stage.ask, stage.timeout_seconds, stage.check)
     now = max(state.now, input.at)

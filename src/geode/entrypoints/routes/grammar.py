@@ -80,6 +80,7 @@ class DeclaredRow(_Table):
     choice: ChoiceWord | None = None
     effort_with_tools: EffortBesideTools | None = None
     binds_thinking: bool | None = None
+    tool_search: bool | None = None
 
 
 MODEL_ROW_KEYS: Final = tuple(DeclaredRow.model_fields)

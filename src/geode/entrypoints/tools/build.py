@@ -104,6 +104,7 @@ def declared_tool(spec: ToolSpec, value: object, handler: Handler) -> Tool:
         declared.poller,
         declared.idempotent,
         _of_same_object(value, declared.reconcile),
+        declared.deferred,
     )
 
 
