@@ -43,6 +43,7 @@ if TYPE_CHECKING:
     from geode.entrypoints.runtime import Runtime as Runtime
     from geode.entrypoints.runtime import run as run
     from geode.entrypoints.runtime import session as session
+    from geode.entrypoints.subagents import subagent as subagent
     from geode.entrypoints.tools import tool as tool
     from geode.entrypoints.wire.embedding import conversation_from as conversation_from
     from geode.ports.hooks import Hooks as Hooks
@@ -92,6 +93,7 @@ __all__ = [
     "conversation_from",
     "run",
     "session",
+    "subagent",
     "tool",
 ]
 __version__: Final = "0.1.0"
@@ -112,6 +114,7 @@ _HOME: Final = {
     "geode.domain.tiers": ("SafetyTier",),
     "geode.domain.tools": ("ToolSpec",),
     "geode.entrypoints.runtime": ("Runtime", "run", "session"),
+    "geode.entrypoints.subagents": ("subagent",),
     "geode.entrypoints.tools": ("tool",),
     "geode.entrypoints.wire.embedding": ("conversation_from",),
     "geode.ports.hooks": ("Hooks", "Veto"),

@@ -78,8 +78,11 @@ def _facts(tool: Tool) -> ToolFacts:
     )
 
 
-def said_of_denied(tools: Mapping[str, ToolFacts], grants: Sequence[Grant]) -> str:
-    """What the operator has to know where nobody can approve: which tools will be denied. "" for none."""
+def said_of_denied(tools: Mapping[str, ToolFacts], grants: Sequence[Grant], subagent: str = "") -> str:
+    """What the operator has to know where nobody can approve: which tools will be denied. "" for none.
+
+    `subagent` is the name of the one whose tools they are, where they are none of the session's own.
+    """
     granted = {grant.tool for grant in grants}
     denied = [
         f"{name} is {facts.tier.name}" for name, facts in tools.items() if facts.tier.needs_approval and name not in granted
@@ -87,4 +90,5 @@ def said_of_denied(tools: Mapping[str, ToolFacts], grants: Sequence[Grant]) -> s
     if not denied:
         return ""
     way_out = 'Add approve=, or @tool(tier="safe")'
-    return f"{', '.join(denied)} and the session has no approve=; every call will be denied. {way_out}"
+    where = f"in the sub-agent {subagent} " if subagent else ""
+    return f"{where}{', '.join(denied)} and the session has no approve=; every call will be denied. {way_out}"

@@ -43,8 +43,8 @@ class Prepared:
     long_results: LongResults
 
 
-def prepare(settings: Settings) -> Prepared:
-    """`settings` as values. Misuse for whatever cannot work."""
+def prepare(settings: Settings, subagent: str = "") -> Prepared:
+    """`settings` as values, those of a sub-agent of that name. Misuse for whatever cannot work."""
     from geode.adapters.clock_system import SystemClock
     from geode.adapters.schema_jsonschema import JsonschemaValidator
     from geode.entrypoints.tools import build_tools
@@ -66,7 +66,7 @@ def prepare(settings: Settings) -> Prepared:
         counter(settings),
     )
     policy = _policy(settings)
-    if around.approver is None and (denied := said_of_denied(catalog.facts, policy.grants)):
+    if around.approver is None and (denied := said_of_denied(catalog.facts, policy.grants, subagent)):
         log.warning("%s", denied)
     return Prepared(
         models,

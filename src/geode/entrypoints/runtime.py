@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack, asynccontextmanager
+from dataclasses import replace
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Final, Protocol, Self, Unpack, runtime_checkable
 
@@ -12,17 +13,20 @@ from geode.application.agentic_loop import AgenticLoop
 from geode.application.announcer import Announcer
 from geode.application.askable import askable
 from geode.application.auxiliary import Served, run_with_retry_policy, text_call
+from geode.application.equipment import Surroundings
 from geode.application.model_call import Asking
 from geode.application.prompts import Prompt, items_of
 from geode.domain.conversation import Conversation
 from geode.domain.errors import Misuse
 from geode.domain.loop.outcome import Outcome
+from geode.domain.policy import Policy
 from geode.domain.request import Limits
 from geode.domain.turns import UserTurn
 from geode.entrypoints.preparing import prepare
 from geode.entrypoints.routes.connections import Connection, connect
 from geode.entrypoints.routes.session_models import HelperRole, default
 from geode.entrypoints.settings import Settings, checked
+from geode.entrypoints.subagents import Declared, bound
 from geode.ports.model import ModelAdapter
 
 if TYPE_CHECKING:
@@ -36,22 +40,46 @@ class ChecksItsEnd(Protocol):
     def finish(self) -> None: ...
 
 
-class Runtime:
-    """Everything that many sessions share. Use it as `async with`; it belongs to one event loop.
+class _Sessions:
+    """What sessions of the same settings share; `outer` is the runtime of the session around, for those of a sub-agent."""
 
-    Takes what `session` takes, and `max_sessions`: how many sessions may be lent at once (others
-    wait). Whatever can be refused is refused here, before anything is opened.
-    """
-
-    def __init__(self, *, max_sessions: int | None = None, **settings: Unpack[Settings]) -> None:
-        settings = checked(settings)
-        self._prepared = prepare(settings)
-        self._models = self._prepared.models
+    def __init__(
+        self, settings: Settings, max_sessions: int | None = None, *, outer: _Sessions | None = None, subagent: str = ""
+    ) -> None:
+        self._prepared = prepare(settings, subagent)
+        self._models, self._outer = self._prepared.models, outer
         self._http = settings.get("http")
-        self._max_sessions = _checked_max(max_sessions)
+        self._max_sessions = max_sessions
+        self._inner: list[_Sessions] = []
+        self._bind_subagents(settings)
         self._loop: asyncio.AbstractEventLoop | None = None
         # By identity, each with what it was made of, so that no other can have its identity.
         self._adapters: dict[int, tuple[ModelAdapter | Connection, ModelAdapter]] = {}
+
+    def _bind_subagents(self, settings: Settings) -> None:
+        """Each sub-agent among the tools has a runtime in this one, opened and closed with it."""
+
+        def lends(declared: Declared) -> _Sessions:
+            made = _Sessions(declared.within(settings, self.around), outer=self, subagent=declared.name)
+            if not declared.has_own_models:
+                made._models = self._models
+            self._inner.append(made)
+            return made
+
+        catalog = self._prepared.catalog
+        if subagents := bound(catalog.tools, lends):
+            tools = {**catalog.tools, **subagents}
+            self._prepared = replace(self._prepared, catalog=replace(catalog, tools=tools))
+
+    @property
+    def policy(self) -> Policy:
+        """The limits of each session."""
+        return self._prepared.policy
+
+    @property
+    def around(self) -> Surroundings:
+        """What each session is given besides its model and its tools."""
+        return self._prepared.around
 
     async def __aenter__(self) -> Self:
         if self._loop is not None:
@@ -62,15 +90,21 @@ class Runtime:
         self._connecting = asyncio.Lock()
         self._own_http: httpx2.AsyncClient | None = None
         self._open = AsyncExitStack()
+        for inner in self._inner:
+            await self._open.enter_async_context(inner)
         return self
 
     async def __aexit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        await self._open.__aexit__(kind, error, trace)
         opened = {id(adapter): adapter for _, adapter in self._adapters.values()}
         models: dict[int, object] = {**{id(model): model for model, _ in self._models.fallbacks}, **opened}
+        model, _ = self._models.primary
+        if self._outer is not None and not self._outer.asks(model):
+            # A sub-agent that was never called has a model that was never opened.
+            models[id(model)] = model
         self._loop, self._adapters = None, {}
+        await self._open.__aexit__(kind, error, trace)
         for model in models.values():
             # A default model serves other sessions too; whoever set it checks its end.
             if error is None and model is not default.value and isinstance(model, ChecksItsEnd):
@@ -83,6 +117,12 @@ class Runtime:
         async with AsyncExitStack() as lent:
             if self._places is not None:
                 await lent.enter_async_context(self._places)
+            yield await lent.enter_async_context(self.lent(self.policy, self.around))
+
+    @asynccontextmanager
+    async def lent(self, policy: Policy, around: Surroundings) -> AsyncIterator[AgenticLoop]:
+        """A loop with these limits and surroundings, in the place of those that the settings say."""
+        async with AsyncExitStack() as lent:
             prepared = self._prepared
             self._models = models = self._models.of_today()
             model, id = models.primary
@@ -98,7 +138,7 @@ class Runtime:
             catalog, shelf = prepared.long_results.opened(prepared.catalog, asking.windows.get(asking.model))
             if shelf is not None:
                 lent.push_async_callback(shelf.close)
-            loop = AgenticLoop(asking, catalog, prepared.policy, prepared.around, self._loop, shelf=shelf)
+            loop = AgenticLoop(asking, catalog, policy, around, self._loop, shelf=shelf)
             lent.callback(loop.close)
             yield loop
 
@@ -139,7 +179,9 @@ class Runtime:
             )
 
     async def _opened(self, model: ModelAdapter | Connection) -> ModelAdapter:
-        """The adapter of a model of this runtime, made once."""
+        """The adapter of a model of this runtime, made once; with the one around it, where that asks it too."""
+        if self._outer is not None and self._outer.asks(model):
+            return await self._outer._opened(model)
         async with self._connecting:
             if id(model) not in self._adapters:
                 made = await connect(model, await self._client()) if isinstance(model, Connection) else model
@@ -147,14 +189,32 @@ class Runtime:
             return self._adapters[id(model)][1]
 
     async def _client(self) -> httpx2.AsyncClient:
-        """The host's client, or one of our own, closed with this runtime."""
+        """The host's client, or one of our own, closed with this runtime, or with the one around it."""
         if self._http is not None:
             return self._http
+        if self._outer is not None:
+            return await self._outer._client()
         if self._own_http is None:
             from geode.adapters.http_json.clients import new_http_client
 
             self._own_http = await self._open.enter_async_context(new_http_client())
         return self._own_http
+
+    def asks(self, model: ModelAdapter | Connection) -> bool:
+        """Whether it is one of its own models, or of those around."""
+        own = (self._models.primary, *self._models.fallbacks)
+        return any(model is one for one, _ in own) or (self._outer is not None and self._outer.asks(model))
+
+
+class Runtime(_Sessions):
+    """Everything that many sessions share. Use it as `async with`; it belongs to one event loop.
+
+    Takes what `session` takes, and `max_sessions`: how many sessions may be lent at once (others
+    wait). Whatever can be refused is refused here, before anything is opened.
+    """
+
+    def __init__(self, *, max_sessions: int | None = None, **settings: Unpack[Settings]) -> None:
+        super().__init__(checked(settings), _checked_max(max_sessions))
 
 
 @asynccontextmanager

@@ -59,7 +59,7 @@ def allowance(state: State, now: float, *, held: Iterable[Allowance] = (), share
         seconds = policy.max_seconds - (now - state.terms.started_at) - window
     tokens = tokens_left(state)
     if tokens is not None:
-        tokens = (tokens - sum(one.tokens or 0 for one in others)) // sharers
+        tokens = max(0, (tokens - sum(one.tokens or 0 for one in others)) // sharers)
     calls = calls_left(state)
     if calls is not None:
         own = 0 if state.open is None else state.open.executions + len(state.open.waiting)
@@ -73,7 +73,8 @@ def _dollars_left(state: State, others: Iterable[Allowance], sharers: int) -> De
     if most is None:
         return None
     spent = (counters.usage.cost_usd or Decimal(0)) + (counters.last_usage.cost_usd or Decimal(0))
-    return (most - spent - sum((one.cost_usd or Decimal(0) for one in others), Decimal(0))) / sharers
+    left = most - spent - sum((one.cost_usd or Decimal(0) for one in others), Decimal(0))
+    return max(Decimal(0), left / sharers)
 
 
 def within(policy: Policy, most: Allowance) -> Policy | Budget:
