@@ -99,10 +99,10 @@ class _Sessions:
     ) -> None:
         opened = {id(adapter): adapter for _, adapter in self._adapters.values()}
         models: dict[int, object] = {**{id(model): model for model, _ in self._models.fallbacks}, **opened}
-        model, _ = self._models.primary
-        if self._outer is not None and not self._outer.asks(model):
+        primary, _ = self._models.primary
+        if self._outer is not None and not self._outer.asks(primary):
             # A sub-agent that was never called has a model that was never opened.
-            models[id(model)] = model
+            models[id(primary)] = primary
         self._loop, self._adapters = None, {}
         await self._open.__aexit__(kind, error, trace)
         for model in models.values():
@@ -127,13 +127,13 @@ class _Sessions:
             self._models = models = self._models.of_today()
             model, id = models.primary
             asking = Asking(
-                await self._opened(model),
+                await self.opened(model),
                 id,
                 prepared.system,
                 models.effort.of(model),
                 prepared.temperature,
                 prepared.thinking,
-                models.askables(self._opened, prepared.temperature, prepared.thinking),
+                models.askables(self.opened, prepared.temperature, prepared.thinking),
             )
             catalog, shelf = prepared.long_results.opened(prepared.catalog, asking.windows.get(asking.model))
             if shelf is not None:
@@ -154,7 +154,7 @@ class _Sessions:
         self._check_loop()
         prepared = self._prepared
         model, id = self._models.helper(role)
-        helper = askable(await self._opened(model), id, effort=self._models.effort.of(model))
+        helper = askable(await self.opened(model), id, effort=self._models.effort.of(model))
         policy, asked = prepared.policy, (conversation or Conversation()).grown(UserTurn(items_of(text)))
         limits = Limits(policy.max_output_tokens, policy.call_timeout_seconds, policy.idle_timeout_seconds)
         announcer = Announcer(prepared.around.new_run_id(), prepared.around.observers, None)
@@ -178,22 +178,22 @@ class _Sessions:
                 "other-loop", f"this Runtime belongs to {self._loop!r} and was used from {running!r}; make one per event loop"
             )
 
-    async def _opened(self, model: ModelAdapter | Connection) -> ModelAdapter:
+    async def opened(self, model: ModelAdapter | Connection) -> ModelAdapter:
         """The adapter of a model of this runtime, made once; with the one around it, where that asks it too."""
         if self._outer is not None and self._outer.asks(model):
-            return await self._outer._opened(model)
+            return await self._outer.opened(model)
         async with self._connecting:
             if id(model) not in self._adapters:
-                made = await connect(model, await self._client()) if isinstance(model, Connection) else model
+                made = await connect(model, await self.client()) if isinstance(model, Connection) else model
                 self._adapters[id(model)] = (model, made)
             return self._adapters[id(model)][1]
 
-    async def _client(self) -> httpx2.AsyncClient:
+    async def client(self) -> httpx2.AsyncClient:
         """The host's client, or one of our own, closed with this runtime, or with the one around it."""
         if self._http is not None:
             return self._http
         if self._outer is not None:
-            return await self._outer._client()
+            return await self._outer.client()
         if self._own_http is None:
             from geode.adapters.http_json.clients import new_http_client
 

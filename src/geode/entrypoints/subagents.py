@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass, replace
 from typing import Any, Final, Protocol, Unpack, cast
@@ -25,10 +25,12 @@ from geode.domain.loop.outcome import (
     Suspended,
 )
 from geode.domain.loop.recording import Began
+from geode.domain.mcp_server import McpServer
 from geode.domain.policy import Policy
 from geode.domain.tiers import SafetyTier, TierName, tier_of
 from geode.domain.tools import ToolSpec
 from geode.entrypoints.settings import Settings, checked
+from geode.entrypoints.tools import build_tools
 from geode.entrypoints.tools.declaration import deadline_of
 from geode.ports.approval import Approver
 from geode.ports.hooks import Hooks
@@ -54,7 +56,7 @@ _TASK: Final[Mapping[str, Any]] = {
     "properties": {
         "task": {
             "type": "string",
-            "description": "What to do, with everything that has to be known for it: nothing else of this conversation is seen.",
+            "description": "What to do, with everything that it needs: nothing else of this conversation is seen.",
         }
     },
     "required": ["task"],
@@ -133,7 +135,7 @@ class Declared:
     def within(self, settings: Settings, around: Surroundings) -> Settings:
         """Its settings where it is used in a session of these settings, `around` which are these things."""
         names = _INHERITED if "model" in self.settings else (*_INHERITED, *_OF_THE_MODEL)
-        inherited = {name: settings[name] for name in (*names, "approve") if name in settings}
+        inherited = {name: value for name, value in settings.items() if name in (*names, "approve")}
         own: object = self.settings.get("hooks", ())
         hooks = (*around.hooks, *cast("Sequence[Hooks]", own if isinstance(own, list | tuple) else (own,)))
         return cast("Settings", {**inherited, "journal": around.journal, **self.settings, "hooks": hooks})
@@ -242,6 +244,22 @@ class AtOnce:
                     self._name,
                 )
         return found
+
+
+def with_inner(tools: Iterable[Tool]) -> tuple[Tool, ...]:
+    """`tools` and those of the sub-agents among them, one of each name: one that needs an approval before one that does not."""
+    found: dict[str, Tool] = {}
+    for tool in tools:
+        inner: tuple[Tool, ...] = ()
+        if isinstance(tool.invoke, Declared):
+            settings = tool.invoke.settings
+            given = [one for one in settings.get("tools", ()) if not isinstance(one, McpServer)]
+            inner = with_inner(build_tools(given, settings.get("deps")))
+        for one in (tool, *inner):
+            before = found.get(one.spec.name)
+            if before is None or (one.tier.needs_approval and not before.tier.needs_approval):
+                found[one.spec.name] = one
+    return tuple(found.values())
 
 
 def bound(tools: Mapping[str, Tool], lends: Callable[[Declared], Lends]) -> dict[str, Tool]:
