@@ -120,6 +120,19 @@ PLAYED: dict[str, tuple[Script, str]] = {
         (calls(("prices", {})), says("Two.")),
         """['["1.50 EUR","0.99 USD"]']\n""",
     ),
+    "sub-agents: A run as a tool": (
+        (
+            calls(("research", {"task": "When was the tower built?"})),
+            calls(("search", {"query": "tower"})),
+            says("It was built in 1887."),
+            says("In 1887."),
+        ),
+        (
+            "research had search answer: tower: built in 1887\n"
+            "research answered: It was built in 1887.\n"
+            "In 1887. (60 tokens in all)\n"
+        ),
+    ),
     "wire: Move a request to another wire": ((), "turn 1: interrupted (c1)\n"),
 }
 

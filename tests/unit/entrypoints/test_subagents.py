@@ -24,6 +24,7 @@ from geode.domain.loop.inner import inner_run_id
 from geode.domain.reply import AdapterCallResult, Stop
 from geode.domain.request import AdapterCallRequest, Capabilities
 from geode.domain.script import Called, Reply, Said, Step
+from geode.domain.turns import UserTurn
 from geode.events import (
     Aborted,
     ApprovalAsked,
@@ -97,7 +98,7 @@ async def test_its_answer_is_the_result_and_its_conversation_stays_its_own() -> 
     assert (outcome.text, len(outcome.conversation.turns)) == ("done", 4)
     asked = inner.requests[0]
     assert (asked.system, [tool.name for tool in asked.tools]) == ("Be brief.", ["look", "recall_tool_result"])
-    assert [turn.text for turn in asked.conversation.turns] == ["find out"], "the task, and nothing else of the conversation"
+    assert asked.conversation.turns == (UserTurn((Text("find out"),)),), "the task, and nothing else of the conversation"
 
 
 async def test_the_model_sees_a_tool_with_a_task() -> None:

@@ -21,7 +21,7 @@ from geode.domain.loop.recording import Happened, replay
 from geode.domain.loop.state import State
 from geode.domain.reply import AdapterCallResult, Stop, Usage
 from geode.domain.request import AdapterCallRequest, Capabilities
-from geode.domain.turns import AssistantTurn
+from geode.domain.turns import AssistantTurn, UserTurn
 from geode.events import Nested, ToolStarted
 from geode.ports.journal import Journal
 from geode.ports.model import Emit
@@ -56,6 +56,12 @@ async def put(n: int, context: geode.ToolContext[Any]) -> str:
     return f"put {n}"
 
 
+def _task(request: AdapterCallRequest) -> str:
+    first = request.conversation.turns[0]
+    assert isinstance(first, UserTurn)
+    return first.text
+
+
 class Planned:
     """Asks for what its plan has next, however often its process began anew."""
 
@@ -68,7 +74,7 @@ class Planned:
         turns = request.conversation.turns
         number = sum(isinstance(turn, AssistantTurn) for turn in turns)
         if number == len(self._plan):
-            return Success(AdapterCallResult((Text(f"{turns[0].text}: done"),), Stop.END, Usage(10, 5)))
+            return Success(AdapterCallResult((Text(f"{_task(request)}: done"),), Stop.END, Usage(10, 5)))
         asked = enumerate(self._plan[number])
         blocks = tuple(geode.ToolUseBlock(f"call_{number}_{at}", name, arguments) for at, (name, arguments) in asked)
         return Success(AdapterCallResult(blocks, Stop.TOOL_CALLS, Usage(10, 5)))

@@ -93,9 +93,9 @@ def test_the_answer_alone_is_printed_without_stream(geode: Callable[..., Ran]) -
 
 
 def test_a_tool_inside_can_be_allowed_by_its_name(geode: Callable[..., Ran]) -> None:
-    code, _, err = geode("run", "Go", "--tools", "agents:research", "--approve", "safe", script=())
+    code, _, err = geode("run", "Go", "--tools", "agents:research", "--approve", "sav", script=())
     assert code == 2
-    assert 'names "safe", which is no tool of this run; did you mean save?' in err
+    assert 'names "sav", which is no tool of this run; did you mean save?' in err
     _, out, _ = geode("run", "Go", "--tools", "agents:research", "--approve", "save", "--jsonl")
     inside = [json.loads(line)["nested"] for line in out.splitlines() if json.loads(line)["event"] == "Nested"]
     assert [event["result"]["kind"] for event in inside if event["event"] == "ToolFinished"] == ["ok", "ok"]
