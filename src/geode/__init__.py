@@ -39,6 +39,8 @@ if TYPE_CHECKING:
     from geode.domain.targets import Quirks as Quirks
     from geode.domain.targets import WireName as WireName
     from geode.domain.tiers import SafetyTier as SafetyTier
+    from geode.domain.toolkits import Toolkit as Toolkit
+    from geode.domain.toolkits import ToolkitContext as ToolkitContext
     from geode.domain.tools import ToolSpec as ToolSpec
     from geode.entrypoints.runtime import Runtime as Runtime
     from geode.entrypoints.runtime import run as run
@@ -87,6 +89,8 @@ __all__ = [
     "ToolRetry",
     "ToolSpec",
     "ToolUseBlock",
+    "Toolkit",
+    "ToolkitContext",
     "Usage",
     "Veto",
     "WireName",
@@ -112,6 +116,7 @@ _HOME: Final = {
     "geode.domain.provider": ("Provider",),
     "geode.domain.targets": ("Quirks", "WireName"),
     "geode.domain.tiers": ("SafetyTier",),
+    "geode.domain.toolkits": ("Toolkit", "ToolkitContext"),
     "geode.domain.tools": ("ToolSpec",),
     "geode.entrypoints.runtime": ("Runtime", "run", "session"),
     "geode.entrypoints.subagents": ("subagent",),

@@ -133,6 +133,14 @@ PLAYED: dict[str, tuple[Script, str]] = {
             "In 1887. (60 tokens in all)\n"
         ),
     ),
+    "toolkits: By value": (
+        (calls(("erase_page", {"name": "beer"})), says("I can only read.")),
+        "there is no tool named 'erase_page'. Did you mean: read_page?\nI can only read.\n",
+    ),
+    "toolkits: By a function: per user, per round": (
+        (calls(("read_note", {})), calls(("write_note", {"text": "milk, bread"})), says("Done.")),
+        "[('ok', 'milk'), ('ok', 'written: milk, bread')]\n",
+    ),
     "wire: Move a request to another wire": ((), "turn 1: interrupted (c1)\n"),
 }
 

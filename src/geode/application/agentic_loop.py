@@ -6,7 +6,6 @@ import asyncio
 from collections.abc import AsyncGenerator, Mapping
 from typing import Any
 
-from geode.application.catalog import Catalog
 from geode.application.equipment import Equipment, Surroundings
 from geode.application.model_call import Asking
 from geode.application.prompts import Prompt, check_conversation, items_of, with_fitting_prompt
@@ -14,6 +13,7 @@ from geode.application.run import Run
 from geode.application.shelf import Shelf
 from geode.application.stage import checked_answers, decided
 from geode.application.streaming import Put, streamed
+from geode.application.tools_in_force import SessionTools, ToolsInForce
 from geode.domain.approval import Decision
 from geode.domain.codec import loads
 from geode.domain.content import ToolResult
@@ -47,14 +47,14 @@ class AgenticLoop:
     def __init__(
         self,
         asking: Asking,
-        catalog: Catalog,
+        tools: SessionTools,
         policy: Policy,
         around: Surroundings,
         home: asyncio.AbstractEventLoop | None = None,
         *,
         shelf: Shelf | None = None,
     ) -> None:
-        self._asking, self._catalog, self._policy, self._around = asking, catalog, policy, around
+        self._asking, self._tools, self._policy, self._around = asking, tools, policy, around
         self._home, self._shelf, self._closed = home, shelf, False
         self._active: Run | None = None
         # The task that takes a run from the journal, while reconcilers are asked; and whether it is to stop then.
@@ -79,7 +79,7 @@ class AgenticLoop:
         failure is in the outcome, never an exception; Misuse is raised before anything leaves.
         Cancelling the caller cancels every call, and `conversation` is whole afterwards.
         """
-        return await self._perform_new(self._begun(prompt, conversation, tool_choice))
+        return await self._perform_new(*self._begun(prompt, conversation, tool_choice))
 
     async def resume(self, snapshot: str, answers: Mapping[str, Decision]) -> Outcome:
         """Go on with a suspended run, here or in another process; `answers` by call id.
@@ -111,8 +111,8 @@ class AgenticLoop:
 
         The reader sets the pace: at most 64 events wait. Closing the iterator cancels the run.
         """
-        state = self._begun(prompt, conversation, tool_choice)
-        return streamed(lambda put: self._perform_new(state, put))
+        state, tools = self._begun(prompt, conversation, tool_choice)
+        return streamed(lambda put: self._perform_new(state, tools, put))
 
     def stream_resume(self, snapshot: str, answers: Mapping[str, Decision]) -> AsyncGenerator[Event]:
         """`resume`, as its events happen; see `stream`."""
@@ -150,12 +150,13 @@ class AgenticLoop:
                 "other-loop", f"this session belongs to {self._home!r} and was used from {running!r}; open one in each"
             )
 
-    def _begun(self, prompt: Prompt, conversation: Conversation | None, tool_choice: Any) -> State:
+    def _begun(self, prompt: Prompt, conversation: Conversation | None, tool_choice: Any) -> tuple[State, ToolsInForce]:
         self._check_usable()
         check_conversation(conversation)
-        asking, tools = self._asking, self._catalog
-        return begin(
-            run_id=self._around.new_run_id(),
+        asking, run_id = self._asking, self._around.new_run_id()
+        tools = self._tools.of_run(run_id, 0)
+        state = begin(
+            run_id=run_id,
             owner=asking.owner,
             policy=self._policy,
             tools=tools.facts,
@@ -168,6 +169,7 @@ class AgenticLoop:
             fallbacks=asking.others,
             windows=asking.windows,
         )
+        return state, tools
 
     async def _resume(self, snapshot: str, answers: Mapping[str, Decision], put: Put | None) -> Outcome:
         self._check_usable()
@@ -178,7 +180,8 @@ class AgenticLoop:
         run_id = stored.terms.run_id
         if isinstance(journal, JournalStore) and run_id in journal.run_ids():
             return await self._taken(journal, run_id, answers, stored, put)
-        return await self._perform(self._resumed(stored, answers), self._equipped(stored, put), stored)
+        tools = self._tools_of(stored)
+        return await self._perform(self._resumed(stored, tools, answers), self._equipped(stored, tools, put), stored)
 
     async def _taken(
         self, journal: JournalStore, run_id: str, answers: Mapping[str, Decision], expected: State | None, put: Put | None
@@ -195,21 +198,30 @@ class AgenticLoop:
             if isinstance(stored.pending, Finish):
                 self._last, self._spent = stored.closed, spent_in(stored)
                 return stored.pending.outcome
-            equipped = self._equipped(stored, put)
-            return await self._perform(self._resumed(stored, answers, await equipped.found(stored)), equipped, stored)
+            tools = self._tools_of(stored)
+            equipped = self._equipped(stored, tools, put)
+            resumed = self._resumed(stored, tools, answers, await equipped.found(stored))
+            return await self._perform(resumed, equipped, stored)
         finally:
             self._taking = None
             journal.let_go(run_id)
 
+    def _tools_of(self, stored: State) -> ToolsInForce:
+        return self._tools.of_run(stored.terms.run_id, stored.counters.rounds, open=stored.open is not None)
+
     def _resumed(
-        self, stored: State, answers: Mapping[str, Decision], found: Mapping[str, ToolResult | None] | None = None
+        self,
+        stored: State,
+        in_force: ToolsInForce,
+        answers: Mapping[str, Decision],
+        found: Mapping[str, ToolResult | None] | None = None,
     ) -> State:
         """`stored`, gone on with; `found` is what reconcilers said, where the run is taken from a journal."""
         asking = self._asking
         owner, others = asking.owner, asking.others
-        now, tools = self._around.clock.now(), self._catalog.facts
+        now, tools = self._around.clock.now(), in_force.facts
         answered = checked_answers(answers)
-        verdicts = {call.id: self._catalog.check(call) for call in to_check_again(stored, tools)}
+        verdicts = {call.id: in_force.check(call) for call in to_check_again(stored, tools)}
         if found is None:
             state = taken_up(stored, owner, tools, now, answered, verdicts=verdicts, fallbacks=others, windows=asking.windows)
         else:
@@ -232,7 +244,7 @@ class AgenticLoop:
             call = stored.round.call(call_id)
             # A tool that changed is asked about again, whatever the answer for the old one was.
             if call_id in askable(state) and call.name not in changed:
-                state = step(state, decided(self._catalog, call, answers, now))
+                state = step(state, decided(in_force, call, answers, now))
         return state
 
     def _check_idle(self) -> None:
@@ -243,13 +255,13 @@ class AgenticLoop:
                 "early runs on until it is closed: read it to its end, or use contextlib.aclosing",
             )
 
-    def _equipped(self, before: State, put: Put | None = None) -> Equipment:
+    def _equipped(self, before: State, tools: ToolsInForce, put: Put | None = None) -> Equipment:
         """What the run whose state is `before` is performed with."""
-        return Equipment(before, self._asking, self._catalog, self._around, shelf=self._shelf, put=put)
+        return Equipment(before, self._asking, tools, self._around, shelf=self._shelf, put=put)
 
-    async def _perform_new(self, state: State, put: Put | None = None) -> Outcome:
+    async def _perform_new(self, state: State, tools: ToolsInForce, put: Put | None = None) -> Outcome:
         """Run `state`, which was begun, to its end."""
-        equipped = self._equipped(state, put)
+        equipped = self._equipped(state, tools, put)
         fitting = await with_fitting_prompt(state, equipped.contents, equipped.announcer)
         return await self._perform(fitting, equipped, fitting)
 

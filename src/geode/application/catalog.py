@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from typing import Final, Protocol
 
 from geode.domain.approval import Grant
 from geode.domain.arguments import argument_error
@@ -13,6 +14,18 @@ from geode.domain.tools import ToolFacts, ToolSpec, schema_digest
 from geode.domain.verdicts import Invalid, Unknown, Valid, Verdict
 from geode.ports.schema import Check, SchemaValidator
 from geode.ports.tools import Tool
+
+# So many names are told one by one; more of them are counted.
+_SHOWN: Final = 20
+
+
+class Checks(Protocol):
+    """What knows its tools by name and checks calls of them: a catalogue, or one that changes between rounds."""
+
+    @property
+    def tools(self) -> Mapping[str, Tool]: ...
+
+    def check(self, call: ToolUseBlock) -> Verdict: ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,6 +49,13 @@ class Catalog:
         name = tool.spec.name
         facts = {**self.facts, name: _facts(tool)}
         return replace(self, tools={**self.tools, name: tool}, specs=(*self.specs, tool.spec), facts=facts)
+
+    def only(self, names: Collection[str]) -> Catalog:
+        """The catalogue of those of its tools that have these names."""
+        wanted = frozenset(names)
+        tools = {name: tool for name, tool in self.tools.items() if name in wanted}
+        facts = {name: self.facts[name] for name in tools}
+        return replace(self, tools=tools, specs=tuple(tool.spec for tool in tools.values()), facts=facts)
 
     def check(self, call: ToolUseBlock) -> Verdict:
         """Whether the call names a tool and its arguments fit that tool's schema."""
@@ -66,7 +86,8 @@ class Catalog:
 def _facts(tool: Tool) -> ToolFacts:
     return ToolFacts(
         tool.tier,
-        schema_digest(tool.spec),
+        # What others describe is read by the model and by whoever approves: other words are another tool.
+        schema_digest(tool.spec, described=bool(tool.origin)),
         timeout_seconds=tool.timeout_seconds,
         alternative=tool.alternative,
         fallback=tool.fallback,
@@ -89,6 +110,8 @@ def said_of_denied(tools: Mapping[str, ToolFacts], grants: Sequence[Grant], suba
     ]
     if not denied:
         return ""
-    way_out = 'Add approve=, or @tool(tier="safe")'
+    names = f"{', '.join(denied[:_SHOWN])}{f' and {len(denied) - _SHOWN} more' if len(denied) > _SHOWN else ''}"
+    found = any(tools[name].origin for name in tools if tools[name].tier.needs_approval)
+    way_out = "tiers= or trusted=True of the McpServer" if found else '@tool(tier="safe")'
     where = f"in the sub-agent {subagent} " if subagent else ""
-    return f"{where}{', '.join(denied)} and the session has no approve=; every call will be denied. {way_out}"
+    return f"{where}{names} and the session has no approve=; every call will be denied. Add approve=, or {way_out}"

@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from typing import Any
 
 from geode.application.announcer import Announcer
-from geode.application.catalog import Catalog
 from geode.application.contents import Contents
 from geode.application.guard import ResultGuard
 from geode.application.hooking import Hooking
@@ -18,6 +17,7 @@ from geode.application.run import Run
 from geode.application.shelf import Shelf
 from geode.application.stage import StagePerformer
 from geode.application.streaming import Put
+from geode.application.tools_in_force import ToolsInForce
 from geode.domain.content import ToolResult
 from geode.domain.loop.state import State
 from geode.domain.results import PLAIN, Rendering
@@ -52,12 +52,12 @@ class Equipment:
     """Of the run whose state is `before`. `put` takes its events, where they are streamed."""
 
     def __init__(
-        self, before: State, asking: Asking, catalog: Catalog, around: Surroundings, *, shelf: Shelf | None, put: Put | None
+        self, before: State, asking: Asking, tools: ToolsInForce, around: Surroundings, *, shelf: Shelf | None, put: Put | None
     ) -> None:
         policy, told = before.terms.policy, () if before.open is None else before.open.results
-        self._asking, self._catalog, self._around, self._shelf = asking, catalog, around, shelf
+        self._asking, self._tools, self._around, self._shelf = asking, tools, around, shelf
         self.announcer = Announcer(before.terms.run_id, around.observers, put or around.put, before.counters.rounds, told)
-        self.hooking = Hooking(around.hooks, catalog, self.announcer, policy.tool_timeout_seconds)
+        self.hooking = Hooking(around.hooks, tools, self.announcer, policy.tool_timeout_seconds)
         self._policy = policy
         window = asking.windows.get(asking.serving(before.terms.owner).model)
         self.guard = ResultGuard(policy, window, around.count_tokens, shelf, self.announcer)
@@ -67,9 +67,9 @@ class Equipment:
     def run_of(self, state: State) -> Run:
         """The run that begins with `state`, or goes on from it."""
         around = self._around
-        nesting = Nesting(state, catalog=self._catalog, clock=around.clock, announcer=self.announcer)
+        nesting = Nesting(state, catalog=self._tools, clock=around.clock, announcer=self.announcer)
         stage = self._stage = StagePerformer(
-            catalog=self._catalog,
+            tools=self._tools,
             policy=state.terms.policy,
             deps=around.deps,
             clock=around.clock,
@@ -81,10 +81,11 @@ class Equipment:
             results=self._shelf or NothingStored(),
             nesting=nesting,
         )
-        call = ModelCall(self._asking, self._catalog, around.clock, self.announcer, self.hooking, asks=self._fit)
+        call = ModelCall(self._asking, self._tools, around.clock, self.announcer, self.hooking, asks=self._fit)
         return Run(
             state,
             announcer=self.announcer,
+            tools=self._tools,
             call=call,
             stage=stage,
             clock=around.clock,
@@ -108,7 +109,7 @@ class Equipment:
         try:
             return await reconciled(
                 stored,
-                catalog=self._catalog,
+                catalog=self._tools.now,
                 deps=self._around.deps,
                 clock=self._around.clock,
                 review=self.hooking.after_result if self.hooking.after_results else None,

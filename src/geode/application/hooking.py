@@ -10,7 +10,7 @@ from functools import partial
 from typing import Any, Final, TypeAlias, TypeVar, get_args
 
 from geode.application.announcer import Announcer
-from geode.application.catalog import Catalog
+from geode.application.catalog import Checks
 from geode.application.foreign import copied, explained, handed, kind_of, warn
 from geode.domain.content import MEDIA, ResultKind, Text, ToolResult, ToolUseBlock, result
 from geode.domain.conversation import Conversation
@@ -39,7 +39,7 @@ Decided: TypeAlias = Value | Veto | Broke
 class Hooking:
     """The hooks of one run. Several are called one after the other, each with what the one before made of it."""
 
-    def __init__(self, hooks: Sequence[Hooks], catalog: Catalog, announcer: Announcer, seconds: float) -> None:
+    def __init__(self, hooks: Sequence[Hooks], catalog: Checks, announcer: Announcer, seconds: float) -> None:
         self._catalog, self._announcer, self._seconds = catalog, announcer, seconds
         self._before_model = [hook.before_model for hook in hooks if hook.before_model]
         self._before_tool = [hook.before_tool for hook in hooks if hook.before_tool]

@@ -8,10 +8,10 @@ from dataclasses import dataclass, replace
 
 from geode.application.announcer import Announcer
 from geode.application.askable import Askable, window_of
-from geode.application.catalog import Catalog
 from geode.application.foreign import explained, handed, warn
 from geode.application.hooking import Hooking
 from geode.application.one_call import one_call
+from geode.application.tools_in_force import ToolsInForce
 from geode.domain.binding import bound
 from geode.domain.call_ids import with_unique_ids
 from geode.domain.choice import Named, ToolChoice, choice_word
@@ -24,6 +24,7 @@ from geode.domain.negotiation import negotiate
 from geode.domain.reply import AdapterCallResult
 from geode.domain.request import AdapterCallRequest, Limits
 from geode.domain.thinking import Thinking, ThinkingBudget
+from geode.domain.tools import ToolSpec
 from geode.domain.verdicts import Unknown
 from geode.ports import events
 from geode.ports.clock import Clock
@@ -77,7 +78,7 @@ class Asking:
             thinking=one.thinking,
         )
 
-    def request(self, state: State, call: CallModel, catalog: Catalog, *, streamed: bool) -> AdapterCallRequest:
+    def request(self, state: State, call: CallModel, tools: tuple[ToolSpec, ...], *, streamed: bool) -> AdapterCallRequest:
         """The request for the pending call."""
         limits = Limits(call.max_output_tokens, call.timeout_seconds, state.terms.policy.idle_timeout_seconds)
         concludes = call.wrap_up is not None and isinstance(self.thinking, ThinkingBudget)
@@ -85,7 +86,7 @@ class Asking:
             self.model,
             state.closed,
             self.system,
-            catalog.specs,
+            tools,
             call.tool_choice,
             limits,
             self.effort,
@@ -101,7 +102,7 @@ class ModelCall:
     def __init__(
         self,
         asking: Asking,
-        catalog: Catalog,
+        tools: ToolsInForce,
         clock: Clock,
         announcer: Announcer,
         hooking: Hooking,
@@ -110,7 +111,7 @@ class ModelCall:
     ) -> None:
         """`asks` is told when another model is asked than the session's own."""
         self._asking, self._session, self._owner = asking, asking, asking.owner
-        self._catalog, self._clock = catalog, clock
+        self._tools, self._clock = tools, clock
         self._announcer, self._hooking, self._asks = announcer, hooking, asks
         self._shown = False
         self._said: list[str] = []
@@ -123,7 +124,7 @@ class ModelCall:
         if closed:
             return CallRefused(self._clock.now(), f"{state.terms.owner.adapter} cannot be asked: {closed}")
         adapter = self._asking.adapter
-        built = self._asking.request(state, call, self._catalog, streamed=self._announcer.streamed)
+        built = self._asking.request(state, call, self._tools.specs, streamed=self._announcer.streamed)
         request = await self._hooking.before_model(built)
         if isinstance(request, Veto):
             return CallRefused(self._clock.now(), request.why)
@@ -204,7 +205,7 @@ class ModelCall:
 
     async def _replied(self, reply: AdapterCallResult, left_out: Collection[str]) -> ModelReplied:
         calls = reply.calls
-        verdicts = tuple(Unknown(()) if one.name in left_out else self._catalog.check(one) for one in calls)
+        verdicts = tuple(Unknown(()) if one.name in left_out else self._tools.check(one) for one in calls)
         if self._announcer.heard:
             await self._announcer.tell(
                 events.ModelReplied,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from geode.application.announcer import Announcer
 from geode.application.calls import Call
-from geode.application.catalog import Catalog
+from geode.application.catalog import Checks
 from geode.application.foreign import handed
 from geode.domain.loop.actions import RunStage
 from geode.domain.loop.inner import Allowance, allowance, as_held, inner_run_id
@@ -19,7 +19,7 @@ from geode.ports.tools import InnerRun, ToolError
 class Nesting:
     """Knows the runs inside the calls of one run."""
 
-    def __init__(self, state: State, *, catalog: Catalog, clock: Clock, announcer: Announcer) -> None:
+    def __init__(self, state: State, *, catalog: Checks, clock: Clock, announcer: Announcer) -> None:
         self._state, self._catalog, self._clock, self._announcer = state, catalog, clock, announcer
         # The calls that hold a share of what is left, until the state has their results.
         self._holding: dict[str, Call] = {}

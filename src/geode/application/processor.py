@@ -10,14 +10,14 @@ from typing import Any, Final, cast
 
 from geode.application.announcer import Announcer
 from geode.application.calls import Call, Made, Returned, keeping, not_started, own_error, timed_out
-from geode.application.catalog import Catalog
+from geode.application.catalog import Checks
 from geode.application.contents import Contents, gather_async
 from geode.application.finishing import Finishing, Review
 from geode.application.foreign import copied, handed, kind_of, text_of, trace_of, warn
 from geode.application.guard import ResultGuard
 from geode.application.nesting import Nesting
 from geode.application.threads import DaemonThreads
-from geode.domain.content import Part, ToolResult, ToolUseBlock, result
+from geode.domain.content import ErrorKind, Part, Text, ToolResult, ToolUseBlock, result
 from geode.domain.policy import Policy
 from geode.domain.results import Stream, Unrenderable, gather, is_stream, render
 from geode.domain.rounds import Execution
@@ -25,7 +25,7 @@ from geode.domain.spent import Spent
 from geode.ports import events
 from geode.ports.clock import Clock
 from geode.ports.results import StoredResults
-from geode.ports.tools import NothingStored, ToolContext, ToolError
+from geode.ports.tools import NothingStored, OutcomeUnknown, ToolContext, ToolError
 
 # How long a coroutine may take to end once it was cancelled, before it is left behind.
 GRACE_SECONDS: Final = 1.0
@@ -41,7 +41,7 @@ class ToolCallProcessor:
     def __init__(
         self,
         *,
-        catalog: Catalog,
+        catalog: Checks,
         policy: Policy,
         deps: Any,
         clock: Clock,
@@ -207,8 +207,8 @@ class ToolCallProcessor:
         place = f"in run {self._announcer.run_id}, call {block.id}"
         if isinstance(error, ToolError):
             text, recoverable = text_of(error) or f"{block.name} failed", getattr(error, "recoverable", True) is not False
-            detail = text_of(getattr(error, "detail", ""))
-            return ToolResult(block.id, "failed", result(block.id, "failed", text).content, detail, recoverable)
+            kind: ErrorKind = "outcome_unknown" if isinstance(error, OutcomeUnknown) else "failed"
+            return ToolResult(block.id, kind, (Text(text),), text_of(getattr(error, "detail", "")), recoverable)
         if isinstance(error, Unrenderable):
             advice = "return JSON-like data, a dataclass or a pydantic model"
             detail = f"{block.name} returned {text_of(error)}; {advice}"

@@ -12,6 +12,7 @@ from geode.application.foreign import Noted, handed, kind_of
 from geode.application.model_call import ModelCall
 from geode.application.nesting import Nesting
 from geode.application.stage import StagePerformer
+from geode.application.tools_in_force import ToolsInForce
 from geode.domain.codec import dumps
 from geode.domain.content import Owner, ToolResult, ToolUseBlock
 from geode.domain.loop.actions import CallModel, Compact, Finish, RunStage, Suspend, SwitchModel, Wait
@@ -36,6 +37,7 @@ class Run:
         state: State,
         *,
         announcer: Announcer,
+        tools: ToolsInForce,
         call: ModelCall,
         stage: StagePerformer,
         clock: Clock,
@@ -44,7 +46,7 @@ class Run:
     ) -> None:
         self.state = state
         self._inside = inside
-        self._announcer, self._call, self._stage = announcer, call, stage
+        self._announcer, self._tools, self._call, self._stage = announcer, tools, call, stage
         self._clock, self._journal = clock, journal
         # The task that waits for the model or for time to pass, while it does; and whether `stop` cut that short.
         self._waiting: asyncio.Task[Any] | None = None
@@ -107,7 +109,7 @@ class Run:
         """What came of the pending action, or None when the waiting for it was ended."""
         match self.state.pending:
             case CallModel() as call:
-                return await self._unless_stopped(self._call.perform(self.state, call))
+                return await self._unless_stopped(self._called(call))
             case Wait(seconds=seconds):
                 return await self._unless_stopped(self._pause(seconds))
             case SwitchModel() as asked:
@@ -118,6 +120,14 @@ class Run:
                 return await self._stage.next_input(self.state)
             case Suspend() | Finish():
                 raise AssertionError("nothing is pending")
+
+    async def _called(self, call: CallModel) -> Input:
+        """What came of the call; or, before it is made, that the tools are others than in the round before."""
+        changed = await self._tools.before_round(self.state, call, self._clock.now)
+        self._announcer.at(call)
+        while self._tools.news:
+            await self._announcer.notice(*self._tools.news.pop(0))
+        return await self._call.perform(self.state, call) if changed is None else changed
 
     async def _unless_stopped(self, work: Coroutine[Any, Any, Input]) -> Input | None:
         """What `work` gives, or None when stopping cut it short.

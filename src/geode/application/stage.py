@@ -9,13 +9,14 @@ from typing import Any, Final, TypeAlias, cast
 
 from geode.application.admission import Admission
 from geode.application.announcer import Announcer
-from geode.application.catalog import Catalog
+from geode.application.catalog import Checks
 from geode.application.contents import Contents
 from geode.application.foreign import explained, handed_question, text_of, warn
 from geode.application.guard import ResultGuard
 from geode.application.hooking import Hooking
 from geode.application.nesting import Nesting
 from geode.application.processor import GRACE_SECONDS, ToolCallProcessor
+from geode.application.tools_in_force import ToolsInForce
 from geode.domain.approval import Approve, Decision, Deny, Later, Question
 from geode.domain.content import ToolResult, ToolUseBlock, result
 from geode.domain.errors import Misuse
@@ -48,7 +49,7 @@ class StagePerformer:
     def __init__(
         self,
         *,
-        catalog: Catalog,
+        tools: ToolsInForce,
         policy: Policy,
         deps: Any,
         clock: Clock,
@@ -61,11 +62,11 @@ class StagePerformer:
         nesting: Nesting,
     ) -> None:
         self._nesting = nesting
-        self._catalog, self._clock, self._announcer, self._approver = catalog, clock, announcer, approver
+        self._tools, self._clock, self._announcer, self._approver = tools, clock, announcer, approver
         self._inputs: deque[Input] = deque()
         self._news = asyncio.Event()
         self._processor = ToolCallProcessor(
-            catalog=catalog,
+            catalog=tools,
             policy=policy,
             deps=deps,
             clock=clock,
@@ -100,7 +101,7 @@ class StagePerformer:
         if unasked and held.isdisjoint(unasked):
             self._question(unasked, state)
         if stage.check:
-            return Checked(self._clock.now(), stage.check[0], self._catalog.check(round.call(stage.check[0])))
+            return Checked(self._clock.now(), stage.check[0], self._tools.check(round.call(stage.check[0])))
         await self._news.wait()
         found = self._inputs.popleft() if self._inputs else None
         if not self._inputs:
@@ -135,9 +136,13 @@ class StagePerformer:
         if not unstarted:
             return
         for execution in executions(state):
-            if execution.call.id in unstarted:
-                self._started.add((execution.call.id, execution.step))
-                self._processor.start(execution, state.stage.timeout_seconds)
+            call = execution.call
+            if call.id in unstarted:
+                self._started.add((call.id, execution.step))
+                if why := self._tools.left(call.name, state.counters.rounds):
+                    self._came(CallVetoed(self._clock.now(), call.id, why))
+                else:
+                    self._processor.start(execution, state.stage.timeout_seconds)
 
     def _leave_out(self, unstarted: set[str], state: State) -> None:
         """The run is being stopped: what was not started yet never is."""
@@ -176,7 +181,7 @@ class StagePerformer:
         try:
             approver = self._approver
             answers = {} if approver is None else checked_answers(await approver.decide(handed_question(question)))
-            return [decided(self._catalog, asked.call, answers, self._clock.now()) for asked in question.calls]
+            return [decided(self._tools, asked.call, answers, self._clock.now()) for asked in question.calls]
         except (asyncio.CancelledError, KeyboardInterrupt):
             raise
         except BaseException as error:  # whatever it is, the calls are owed an answer
@@ -237,7 +242,7 @@ def checked_answers(decisions: object) -> Mapping[str, Decision]:
     return cast("Mapping[str, Decision]", decisions)
 
 
-def decided(catalog: Catalog, call: ToolUseBlock, decisions: Mapping[str, Decision], at: float) -> Decided:
+def decided(catalog: Checks, call: ToolUseBlock, decisions: Mapping[str, Decision], at: float) -> Decided:
     """The answer for one call as an input; edited arguments are checked again."""
     decision = decisions.get(call.id, Later())
     if not isinstance(decision, Approve) or decision.input is None:

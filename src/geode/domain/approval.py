@@ -10,6 +10,7 @@ from geode.domain.content import ToolUseBlock
 from geode.domain.errors import Misuse
 from geode.domain.json_value import clean_json, clean_text, same_json
 from geode.domain.tiers import SafetyTier
+from geode.domain.tools import ToolFacts
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,13 +65,20 @@ Decision: TypeAlias = Approve | Deny | Later
 
 @dataclass(frozen=True, slots=True)
 class Grant:
-    """An approval in advance for one tool; `arguments` None is for any."""
+    """An approval in advance for one tool; `arguments` None is for any.
+
+    `of` is the tool as it was when a person allowed it: one that has changed since, or that another server has
+    under this name, is asked about again. "": whatever tool has the name.
+    """
 
     tool: str
     arguments: Mapping[str, Any] | None = None
+    of: str = ""
 
-    def covers(self, call: ToolUseBlock) -> bool:
-        return call.name == self.tool and (self.arguments is None or same_json(self.arguments, call.input))
+    def covers(self, call: ToolUseBlock, facts: ToolFacts) -> bool:
+        """Whether the call of a tool with these facts is allowed."""
+        same = call.name == self.tool and self.of in ("", facts.asked_about)
+        return same and (self.arguments is None or same_json(self.arguments, call.input))
 
 
 @dataclass(frozen=True, slots=True)

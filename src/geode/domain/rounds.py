@@ -76,7 +76,7 @@ def refusal(call: ToolUseBlock, verdict: Verdict) -> ToolResult | None:
 
 def cleared(call: ToolUseBlock, facts: ToolFacts, grants: Sequence[Grant]) -> bool:
     """Whether a call needs no answer of a person: by its tier, or by a grant."""
-    return not facts.tier.needs_approval or any(grant.covers(call) for grant in grants)
+    return not facts.tier.needs_approval or any(grant.covers(call, facts) for grant in grants)
 
 
 def next_stage(

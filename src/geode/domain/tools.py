@@ -80,6 +80,11 @@ class ToolFacts:
     reconciles: bool = False
     origin: str = ""
 
+    @property
+    def asked_about(self) -> str:
+        """What a person was asked about, in short: its schema, its tier, and whose it is."""
+        return " ".join(filter(None, (self.schema_digest, self.tier.name, self.origin)))
+
 
 def same_contract(one: ToolSpec, other: ToolSpec) -> bool:
     """Whether two tools take the same arguments: equal input schemas, whatever these say in words."""
@@ -106,7 +111,7 @@ def _contract_of(key: str, value: object) -> object:
     return _contract(value)
 
 
-def schema_digest(spec: ToolSpec) -> str:
-    """A short fingerprint of the input schema, equal for equal JSON."""
-    text = json.dumps(spec.input_schema, sort_keys=True)
+def schema_digest(spec: ToolSpec, *, described: bool = False) -> str:
+    """A short fingerprint of the input schema, equal for equal JSON; where it is `described`, of the description too."""
+    text = json.dumps([spec.input_schema, spec.description] if described else spec.input_schema, sort_keys=True)
     return hashlib.sha256(text.encode()).hexdigest()[:16]

@@ -6,10 +6,10 @@ import secrets
 from dataclasses import dataclass
 from pathlib import Path
 
-from geode.application.catalog import Catalog
 from geode.application.counting import Believed
 from geode.application.equipment import Surroundings
 from geode.application.recalling import recall_tool
+from geode.application.shared_tools import SharedTools
 from geode.application.shelf import Shelf
 from geode.domain.errors import Misuse
 from geode.domain.naming import closest
@@ -20,6 +20,7 @@ from geode.entrypoints.settings import Settings
 from geode.ports.clock import Clock
 from geode.ports.patterns import CompilePattern, Pattern
 from geode.ports.results import ResultStore
+from geode.ports.tools import Tool
 
 
 class _Shared:
@@ -38,27 +39,29 @@ class LongResults:
     clock: Clock
     policy: Policy
 
-    def opened(self, catalog: Catalog, window: int | None) -> tuple[Catalog, Shelf | None]:
-        """The tools of one session, and where their results go; inside the event loop that it runs in.
+    def opened(self, window: int | None) -> tuple[tuple[Tool, ...], Shelf | None]:
+        """The tool of one session by which they are read, and where they go; inside the event loop that it runs in.
 
         `window` is the model's, in tokens, where it is known.
         """
         if self.store is None:
-            return catalog, None
+            return (), None
         shelf = Shelf(self.store, self.clock, secrets.token_bytes, self.policy.result_seconds)
         limits = self.policy.limits_of(RECALL).within(window)
-        return catalog.joined(recall_tool(shelf, self.compiled, limits.cut_tokens, self.count)), shelf
+        return (recall_tool(shelf, self.compiled, limits.cut_tokens, self.count),), shelf
 
 
-def long_results(settings: Settings, catalog: Catalog, policy: Policy, around: Surroundings) -> LongResults:
+def long_results(settings: Settings, tools: SharedTools, policy: Policy, around: Surroundings) -> LongResults:
     """By `results=`, `count_tokens=` and the policy. Misuse for what cannot be."""
+    catalog = tools.offer.catalog
     for name in policy.result_limits_of:
-        if name not in catalog.tools and name != RECALL:
+        if name not in catalog.tools and name != RECALL and not tools.has_sources:
             close = closest(name, catalog.tools)
             hint = f"; did you mean {close[0]}?" if close else ""
             raise Misuse("result-limits", f'Policy.result_limits_of names "{name}", this session has no such tool{hint}')
     given = _store(settings)
     keeps = any(policy.limits_of(name).remedy == "offload" for name in catalog.tools)
+    keeps = keeps or (tools.has_sources and policy.result_limits.remedy == "offload")
     if keeps and RECALL in catalog.tools:
         place = catalog.tools[RECALL].place or "a Tool made without a place"
         raise Misuse(

@@ -5,21 +5,27 @@ from __future__ import annotations
 import logging
 import math
 import uuid
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import cast
+from typing import Any, cast
 
-from geode.application.catalog import Catalog, said_of_denied
+from geode.application.catalog import said_of_denied
 from geode.application.equipment import Surroundings
+from geode.application.shared_tools import SharedTools
+from geode.application.tools_in_force import Kit
 from geode.domain.errors import Misuse
+from geode.domain.naming import closest
+from geode.domain.offload import RECALL
 from geode.domain.policy import Policy
 from geode.domain.results import Rendering
 from geode.domain.thinking import Thinking, parse_thinking
+from geode.domain.toolkits import as_toolkits, unknown_in
 from geode.entrypoints.approvers import AskEach, InTurn, takes_one
 from geode.entrypoints.long_results import LongResults, counter, long_results
 from geode.entrypoints.routes.session_models import SessionModels
 from geode.entrypoints.settings import Answer, Settings
+from geode.entrypoints.subagents import Declared, Lends, bound
 from geode.ports.approval import Approver
 from geode.ports.events import Observer
 from geode.ports.hooks import Hooks
@@ -38,23 +44,31 @@ class Prepared:
     temperature: float | None
     thinking: Thinking | None
     policy: Policy
-    catalog: Catalog
+    tools: SharedTools
+    toolkit: Kit
     around: Surroundings
     long_results: LongResults
+    subagent: str = ""
 
 
-def prepare(settings: Settings, subagent: str = "") -> Prepared:
-    """`settings` as values, those of a sub-agent of that name. Misuse for whatever cannot work."""
+def prepare(settings: Settings, lends: Callable[[Declared, Surroundings], Lends], subagent: str = "") -> Prepared:
+    """`settings` as values, those of a sub-agent of that name. Misuse for whatever cannot work.
+
+    `lends` makes the runtime of each sub-agent among the tools.
+    """
     from geode.adapters.clock_system import SystemClock
     from geode.adapters.schema_jsonschema import JsonschemaValidator
     from geode.entrypoints.tools import build_tools
+    from geode.entrypoints.tools.sources import sources_in
 
     models = SessionModels(settings)
     deps = settings.get("deps")
     validator = settings.get("validator") or JsonschemaValidator()
-    catalog = Catalog.of(build_tools(settings.get("tools", ()), deps, validator), validator)
+    values, sources, prefixed = sources_in(settings.get("tools", ()))
+    declared = build_tools(cast("Any", values), deps, validator)
+    clock = settings.get("clock") or SystemClock()
     around = Surroundings(
-        settings.get("clock") or SystemClock(),
+        clock,
         _journal(settings.get("journal")),
         lambda: uuid.uuid4().hex,
         _approver(settings),
@@ -65,19 +79,45 @@ def prepare(settings: Settings, subagent: str = "") -> Prepared:
         _resizer(settings.get("resizer")),
         counter(settings),
     )
+    own = bound(declared, lambda inner: lends(inner, around))
+    tools = SharedTools(own, sources, validator, clock, prefixed=prefixed, reserved=(RECALL,))
     policy = _policy(settings)
-    if around.approver is None and (denied := said_of_denied(catalog.facts, policy.grants, subagent)):
-        log.warning("%s", denied)
-    return Prepared(
+    prepared = Prepared(
         models,
         settings.get("system", ""),
         _temperature(settings),
         parse_thinking(settings.get("thinking")),
         policy,
-        catalog,
+        tools,
+        checked_toolkit(settings.get("toolkit"), tools),
         around,
-        long_results(settings, catalog, policy, around),
+        long_results(settings, tools, policy, around),
+        subagent,
     )
+    if not sources:
+        say_what_is_denied(prepared)
+    return prepared
+
+
+def say_what_is_denied(prepared: Prepared) -> None:
+    """Warn of the tools that nobody can approve, once all of them are known."""
+    denied = said_of_denied(prepared.tools.offer.catalog.facts, prepared.policy.grants, prepared.subagent)
+    if denied and prepared.around.approver is None:
+        log.warning("%s", denied)
+
+
+def checked_toolkit(value: object, tools: SharedTools) -> Kit:
+    """What may be used, as `toolkit=` says. Misuse for what is none, and for a name that no tool can have."""
+    if callable(value):
+        return cast("Kit", value)
+    toolkits = as_toolkits(value)
+    unknown = None if tools.has_sources else unknown_in(toolkits, tools.offer.catalog.tools)
+    if unknown is not None:
+        toolkit, name = unknown
+        close = closest(name, tools.offer.catalog.tools)
+        hint = f"; did you mean {close[0]}?" if close else ""
+        raise Misuse("toolkit", f'Toolkit({toolkit.name!r}) names "{name}", this session has no such tool{hint}')
+    return toolkits
 
 
 def _journal(journal: object) -> Journal:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack, asynccontextmanager
-from dataclasses import replace
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Final, Protocol, Self, Unpack, runtime_checkable
 
@@ -16,17 +15,19 @@ from geode.application.auxiliary import Served, run_with_retry_policy, text_call
 from geode.application.equipment import Surroundings
 from geode.application.model_call import Asking
 from geode.application.prompts import Prompt, items_of
+from geode.application.tools_in_force import Kit, SessionTools
 from geode.domain.conversation import Conversation
 from geode.domain.errors import Misuse
 from geode.domain.loop.outcome import Outcome
 from geode.domain.policy import Policy
 from geode.domain.request import Limits
+from geode.domain.toolkits import ChooseToolkits, Toolkits
 from geode.domain.turns import UserTurn
-from geode.entrypoints.preparing import prepare
+from geode.entrypoints.preparing import checked_toolkit, prepare, say_what_is_denied
 from geode.entrypoints.routes.connections import Connection, connect
 from geode.entrypoints.routes.session_models import HelperRole, default
 from geode.entrypoints.settings import Settings, checked
-from geode.entrypoints.subagents import Declared, bound
+from geode.entrypoints.subagents import Declared
 from geode.ports.model import ModelAdapter
 
 if TYPE_CHECKING:
@@ -46,30 +47,21 @@ class _Sessions:
     def __init__(
         self, settings: Settings, max_sessions: int | None = None, *, outer: _Sessions | None = None, subagent: str = ""
     ) -> None:
-        self._prepared = prepare(settings, subagent)
-        self._models, self._outer = self._prepared.models, outer
+        self._inner: list[_Sessions] = []
+        self._outer, self._settings = outer, settings
+        self._prepared = prepare(settings, self._lends, subagent)
+        self._models = self._prepared.models
         self._http = settings.get("http")
         self._max_sessions = max_sessions
-        self._inner: list[_Sessions] = []
-        self._bind_subagents(settings)
         self._loop: asyncio.AbstractEventLoop | None = None
         # By identity, each with what it was made of, so that no other can have its identity.
         self._adapters: dict[int, tuple[ModelAdapter | Connection, ModelAdapter]] = {}
 
-    def _bind_subagents(self, settings: Settings) -> None:
-        """Each sub-agent among the tools has a runtime in this one, opened and closed with it."""
-
-        def lends(declared: Declared) -> _Sessions:
-            made = _Sessions(declared.within(settings, self.around), outer=self, subagent=declared.name)
-            if not declared.has_own_models:
-                made._models = self._models
-            self._inner.append(made)
-            return made
-
-        catalog = self._prepared.catalog
-        if subagents := bound(catalog.tools, lends):
-            tools = {**catalog.tools, **subagents}
-            self._prepared = replace(self._prepared, catalog=replace(catalog, tools=tools))
+    def _lends(self, declared: Declared, around: Surroundings) -> _Sessions:
+        """The runtime of a sub-agent in this one, opened and closed with it."""
+        made = _Sessions(declared.within(self._settings, around), outer=self, subagent=declared.name)
+        self._inner.append(made)
+        return made
 
     @property
     def policy(self) -> Policy:
@@ -90,6 +82,7 @@ class _Sessions:
         self._connecting = asyncio.Lock()
         self._own_http: httpx2.AsyncClient | None = None
         self._open = AsyncExitStack()
+        self._open.push_async_callback(self._prepared.tools.close)
         for inner in self._inner:
             await self._open.enter_async_context(inner)
         return self
@@ -111,17 +104,21 @@ class _Sessions:
                 model.finish()
 
     @asynccontextmanager
-    async def session(self) -> AsyncIterator[AgenticLoop]:
-        """Lend a loop that runs one run at a time."""
+    async def session(self, *, toolkit: Toolkits | ChooseToolkits = None) -> AsyncIterator[AgenticLoop]:
+        """Lend a loop that runs one run at a time. With `toolkit`, of what the runtime allows only that may be used.
+
+        Sources of tools are opened when the first session begins. ToolSourceError for a required one that fails.
+        """
         self._check_loop()
+        chosen = checked_toolkit(toolkit, self._prepared.tools)
         async with AsyncExitStack() as lent:
             if self._places is not None:
                 await lent.enter_async_context(self._places)
-            yield await lent.enter_async_context(self.lent(self.policy, self.around))
+            yield await lent.enter_async_context(self.lent(self.policy, self.around, chosen))
 
     @asynccontextmanager
-    async def lent(self, policy: Policy, around: Surroundings) -> AsyncIterator[AgenticLoop]:
-        """A loop with these limits and surroundings, in the place of those that the settings say."""
+    async def lent(self, policy: Policy, around: Surroundings, chosen: Kit = ()) -> AsyncIterator[AgenticLoop]:
+        """A loop with these limits and surroundings instead of those that the settings say; `chosen` narrows its tools."""
         async with AsyncExitStack() as lent:
             prepared = self._prepared
             self._models = models = self._models.of_today()
@@ -135,10 +132,15 @@ class _Sessions:
                 prepared.thinking,
                 models.askables(self.opened, prepared.temperature, prepared.thinking),
             )
-            catalog, shelf = prepared.long_results.opened(prepared.catalog, asking.windows.get(asking.model))
+            async with self._connecting:
+                if await prepared.tools.open():
+                    say_what_is_denied(prepared)
+            extra, shelf = prepared.long_results.opened(asking.windows.get(asking.model))
             if shelf is not None:
                 lent.push_async_callback(shelf.close)
-            loop = AgenticLoop(asking, catalog, policy, around, self._loop, shelf=shelf)
+            kits = tuple(kit for kit in (prepared.toolkit, chosen) if kit)
+            tools = SessionTools(prepared.tools, extra, kits, around.deps)
+            loop = AgenticLoop(asking, tools, policy, around, self._loop, shelf=shelf)
             lent.callback(loop.close)
             yield loop
 
@@ -179,7 +181,7 @@ class _Sessions:
             )
 
     async def opened(self, model: ModelAdapter | Connection) -> ModelAdapter:
-        """The adapter of a model of this runtime, made once; with the one around it, where that asks it too."""
+        """The adapter of a model of this runtime, made once; by the one around it, where that asks the same."""
         if self._outer is not None and self._outer.asks(model):
             return await self._outer.opened(model)
         async with self._connecting:

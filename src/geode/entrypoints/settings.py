@@ -18,6 +18,7 @@ from geode.domain.provider import Provider
 from geode.domain.targets import Target
 from geode.domain.thinking import Thinking, parse_thinking
 from geode.domain.tokens import CountTokens
+from geode.domain.toolkits import ChooseToolkits, Toolkits
 from geode.ports.approval import Approver
 from geode.ports.clock import Clock
 from geode.ports.events import Observer
@@ -41,7 +42,9 @@ class Settings(TypedDict, total=False):
     `model`: a model id or an adapter (a ScriptedModel in tests); else what is configured (docs/configuration.md).
     `fallbacks`: models that a run may switch to, in this order, when all attempts on the one before failed for
     reasons that pass by themselves; none by default. Each run begins with `model`.
-    `tools`: functions, methods or Tool values. `providers`: servers of your own, for ids `NAME/MODEL`.
+    `tools`: functions, methods or Tool values, and sources of tools such as McpServer. `toolkit`: which of them may be
+    used: a Toolkit, several, or a function of a ToolkitContext, which is asked before every round and every call.
+    `providers`: servers of your own, for ids `NAME/MODEL`.
     `approve`: a function of one call, or an Approver; without it everything above MCP_TRUSTED is denied.
     `hooks`: a Hooks or several, which may change or veto what leaves, what runs and what comes of it.
     `observe`: one observer of events or several. `policy`: every limit. `system`: the system text.
@@ -61,6 +64,7 @@ class Settings(TypedDict, total=False):
     model: str | ModelAdapter
     fallbacks: Sequence[str | ModelAdapter]
     tools: Sequence[Any]
+    toolkit: Toolkits | ChooseToolkits
     providers: Sequence[Provider | Target]
     approve: Approver | Answer
     observe: Observer | Sequence[Observer]

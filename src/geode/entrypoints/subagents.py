@@ -25,16 +25,17 @@ from geode.domain.loop.outcome import (
     Suspended,
 )
 from geode.domain.loop.recording import Began
-from geode.domain.mcp_server import McpServer
 from geode.domain.policy import Policy
 from geode.domain.tiers import SafetyTier, TierName, tier_of
 from geode.domain.tools import ToolSpec
 from geode.entrypoints.settings import Settings, checked
 from geode.entrypoints.tools import build_tools
 from geode.entrypoints.tools.declaration import deadline_of
+from geode.entrypoints.tools.sources import sources_in
 from geode.ports.approval import Approver
 from geode.ports.hooks import Hooks
 from geode.ports.journal import JournalStore
+from geode.ports.tool_sources import ToolSourceError
 from geode.ports.tools import OuterRun, Tool, ToolContext, ToolError, ToolRetry
 
 log = logging.getLogger("geode")
@@ -127,11 +128,6 @@ class Declared:
     def __call__(self, arguments: Mapping[str, Any], context: ToolContext[Any]) -> Any:
         raise ToolError(f"{self.name} runs only as a tool of a session", recoverable=False)
 
-    @property
-    def has_own_models(self) -> bool:
-        """Whether it is asked otherwise than the session around it."""
-        return any(one in self.settings for one in (*_OF_THE_MODEL, "providers"))
-
     def within(self, settings: Settings, around: Surroundings) -> Settings:
         """Its settings where it is used in a session of these settings, `around` which are these things."""
         names = _INHERITED if "model" in self.settings else (*_INHERITED, *_OF_THE_MODEL)
@@ -170,9 +166,12 @@ class InSession:
         if begun:
             # Whoever could be asked when it began: nobody answers now.
             around = replace(around, approver=AtOnce(self.name, self.sessions.around.approver))
-        async with self.sessions.lent(self._policy(outer, context.deadline_seconds), around) as loop:
-            outer.contains(loop)
-            return self._answer(await (loop.resume_run(outer.inner_run_id) if begun else loop.run(task)))
+        try:
+            async with self.sessions.lent(self._policy(outer, context.deadline_seconds), around) as loop:
+                outer.contains(loop)
+                return self._answer(await (loop.resume_run(outer.inner_run_id) if begun else loop.run(task)))
+        except ToolSourceError as error:
+            raise ToolError(f"{self.name} was not begun: its tools cannot be had", detail=str(error)) from error
 
     def _around(self, outer: OuterRun) -> Surroundings:
         own = self.sessions.around
@@ -253,8 +252,8 @@ def with_inner(tools: Iterable[Tool]) -> tuple[Tool, ...]:
         inner: tuple[Tool, ...] = ()
         if isinstance(tool.invoke, Declared):
             settings = tool.invoke.settings
-            given = [one for one in settings.get("tools", ()) if not isinstance(one, McpServer)]
-            inner = with_inner(build_tools(given, settings.get("deps")))
+            given, _, _ = sources_in(settings.get("tools", ()))
+            inner = with_inner(build_tools(cast("Iterable[object]", given), settings.get("deps")))
         for one in (tool, *inner):
             before = found.get(one.spec.name)
             if before is None or (one.tier.needs_approval and not before.tier.needs_approval):
@@ -262,10 +261,9 @@ def with_inner(tools: Iterable[Tool]) -> tuple[Tool, ...]:
     return tuple(found.values())
 
 
-def bound(tools: Mapping[str, Tool], lends: Callable[[Declared], Lends]) -> dict[str, Tool]:
-    """The sub-agents among `tools`, each in the session whose runtimes for them `lends` makes."""
-    return {
-        name: replace(tool, invoke=InSession(name, lends(tool.invoke)))
-        for name, tool in tools.items()
-        if isinstance(tool.invoke, Declared)
-    }
+def bound(tools: Iterable[Tool], lends: Callable[[Declared], Lends]) -> tuple[Tool, ...]:
+    """`tools`, with the sub-agents among them in the session whose runtimes for them `lends` makes."""
+    return tuple(
+        replace(tool, invoke=InSession(tool.spec.name, lends(tool.invoke))) if isinstance(tool.invoke, Declared) else tool
+        for tool in tools
+    )

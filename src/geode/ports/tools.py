@@ -30,12 +30,16 @@ def _uncounted(_usage: Usage) -> None:
 class ToolError(GeodeError):
     """Raised by a tool to fail with a text that the model is told; `recoverable` False: trying again cannot help.
 
-    `detail` is for the operator alone.
+    `detail` is told to the operator, and never to the model.
     """
 
     def __init__(self, message: str, *, recoverable: bool = True, detail: str = "") -> None:
         super().__init__(message)
         self.recoverable, self.detail = recoverable, detail
+
+
+class OutcomeUnknown(ToolError):
+    """Raised by a tool that lost sight of what it had begun: it may or may not have had its effect."""
 
 
 class NothingStored:

@@ -2,7 +2,7 @@
 
 import asyncio
 from collections.abc import Awaitable, Callable, Iterable, Mapping
-from typing import Any, TypeVar
+from typing import Any, TypeVar, cast
 
 from geode.adapters.clock_system import SystemClock
 from geode.adapters.journal_memory import MemoryJournal
@@ -10,9 +10,10 @@ from geode.adapters.schema_jsonschema import JsonschemaValidator
 from geode.adapters.scripted.model import ScriptedModel
 from geode.application.agentic_loop import AgenticLoop
 from geode.application.askable import Askable
-from geode.application.catalog import Catalog
 from geode.application.equipment import Surroundings
 from geode.application.model_call import Asking
+from geode.application.shared_tools import SharedTools
+from geode.application.tools_in_force import Kit, SessionTools
 from geode.domain.approval import Approve, Decision, Question
 from geode.domain.content import ToolResult, ToolUseBlock
 from geode.domain.conversation import Conversation
@@ -25,6 +26,7 @@ from geode.domain.results import Rendering
 from geode.domain.script import Step
 from geode.domain.turns import AssistantTurn, ToolResultsTurn
 from geode.entrypoints.tools import build_tools
+from geode.entrypoints.tools.sources import sources_in
 from geode.ports.approval import Approver
 from geode.ports.clock import Clock
 from geode.ports.events import Event, Observer
@@ -89,11 +91,13 @@ def loop_of(
     renderers: Mapping[type, Callable[[Any], object]] | None = None,
     resizer: ImageResizer | None = None,
     fallbacks: Iterable[Askable] = (),
+    kits: Iterable[Kit] = (),
 ) -> AgenticLoop:
     """A loop whose model plays `steps`, unless another model is given."""
     ids = iter(range(1, 1000))
+    clock = clock or SystemClock()
     around = Surroundings(
-        clock or SystemClock(),
+        clock,
         journal or MemoryJournal(),
         lambda: f"run_{next(ids)}",
         approver,
@@ -103,9 +107,11 @@ def loop_of(
         Rendering(renderers or {}),
         resizer,
     )
-    catalog = Catalog.of(build_tools(list(tools), deps), JsonschemaValidator())
+    values, sources, prefixed = sources_in(list(tools))
+    own = build_tools(cast("Any", values), deps)
+    shared = SharedTools(own, sources, JsonschemaValidator(), clock, prefixed=prefixed)
     asking = Asking(model or ScriptedModel(*steps), "m", fallbacks=tuple(fallbacks))
-    return AgenticLoop(asking, catalog, policy or Policy(), around)
+    return AgenticLoop(asking, SessionTools(shared, kits=tuple(kits), deps=deps), policy or Policy(), around)
 
 
 def quick(**limits: Any) -> Policy:

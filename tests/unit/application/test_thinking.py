@@ -11,9 +11,10 @@ from geode.adapters.journal_memory import MemoryJournal
 from geode.adapters.schema_jsonschema import JsonschemaValidator
 from geode.adapters.scripted.model import ScriptedModel
 from geode.application.agentic_loop import AgenticLoop
-from geode.application.catalog import Catalog
 from geode.application.equipment import Surroundings
 from geode.application.model_call import Asking
+from geode.application.shared_tools import SharedTools
+from geode.application.tools_in_force import SessionTools
 from geode.domain.content import Opaque
 from geode.domain.models import THINKING_KINDS, ModelRow
 from geode.domain.policy import Policy
@@ -39,7 +40,12 @@ def loop_over(
 ) -> AgenticLoop:
     around = Surroundings(SystemClock(), MemoryJournal(), lambda: "run", None, (seen,), None)
     asking = Asking(model, "m", system, thinking=thinking)
-    return AgenticLoop(asking, Catalog.of(build_tools([look], None), JsonschemaValidator()), Policy(max_rounds=rounds), around)
+    return AgenticLoop(
+        asking,
+        SessionTools(SharedTools(build_tools([look], None), (), JsonschemaValidator(), SystemClock())),
+        Policy(max_rounds=rounds),
+        around,
+    )
 
 
 def thoughts(request: AdapterCallRequest) -> int:

@@ -9,9 +9,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from decimal import Decimal
-from typing import Any
+from typing import Any, TypeAlias
 
-from geode.domain.approval import Approve, Deny, Grant, Later
+from geode.domain.approval import Approve, Deny, Later
 from geode.domain.choice import Auto, NoTools, ToolChoice
 from geode.domain.content import Text, ToolResult, ToolUseBlock
 from geode.domain.failures import CallFailure
@@ -30,6 +30,7 @@ from geode.domain.loop.inputs import (
     Switched,
     TimePassed,
     ToolFinished,
+    ToolsChanged,
     Waited,
 )
 from geode.domain.policy import Policy
@@ -52,7 +53,9 @@ class Noted:
     call: ToolUseBlock
     tool: str
     input: Mapping[str, Any]
-    tier: SafetyTier | None
+    facts: ToolFacts | None
+    # The tool that was called, whatever stands in for it.
+    own: ToolFacts | None
     # What it was answered with: the result as it came, or its kind where the words are the domain's.
     result: ToolResult | str | None = None
     recoverable: bool = True
@@ -69,6 +72,14 @@ class Noted:
     executed: list[ToolResult] = field(default_factory=list[ToolResult])
 
     @property
+    def tier(self) -> SafetyTier | None:
+        return None if self.facts is None else self.facts.tier
+
+    @property
+    def polls(self) -> bool:
+        return self.own is not None and self.own.poller
+
+    @property
     def done(self) -> bool:
         return self.result is not None
 
@@ -82,17 +93,29 @@ class Noted:
         self.result, self.recoverable = found, recoverable
         self.running = self.asked = self.put_off = self.unchecked = False
 
-    def may_run(self, grants: Iterable[Grant]) -> bool:
+    def may_run(self, grants: Iterable[Given]) -> bool:
         if self.allowed:
             return True
         if self.asked or self.put_off or self.step == "escalate":
             return False
         return self.covered(grants)
 
-    def covered(self, grants: Iterable[Grant]) -> bool:
+    def covered(self, grants: Iterable[Given]) -> bool:
+        """A person allowed the tool that was shown: not one of the name with another schema, tier or server."""
         return self.tier in FREE or any(
-            g.tool == self.tool and (g.arguments is None or equal(g.arguments, self.input)) for g in grants
+            tool == self.tool
+            and (then is None or seen_by_a_person(then) == seen_by_a_person(self.facts))
+            and (arguments is None or equal(arguments, self.input))
+            for tool, arguments, then in grants
         )
+
+
+# A grant: for which tool, with which arguments, and the tool as it was; None where the policy gave it.
+Given: TypeAlias = tuple[str, "Mapping[str, Any] | None", "ToolFacts | None"]
+
+
+def seen_by_a_person(facts: ToolFacts | None) -> tuple[object, ...]:
+    return () if facts is None else (facts.schema_digest, facts.tier, facts.origin)
 
 
 @dataclass
@@ -129,7 +152,7 @@ class Book:
         self.executions: list[str] = []
         # What calls have spent beside their execution: they may be runs themselves.
         self.inside: list[Spent] = []
-        self.grants = list(policy.grants)
+        self.grants: list[Given] = [(grant.tool, grant.arguments, None) for grant in policy.grants]
         self.no_progress_hints: list[tuple[int, ToolUseBlock]] = []
         self.pauses = self.empty = self.calls_under_none = self.compactions = 0
         # Texts in turns that a compaction took out.
@@ -152,6 +175,8 @@ class Book:
             case Switched(refused=refused):
                 self.models.pop(0)
                 self.end("Failed", "model_error") if refused else self.call_model(attempt=1, again=True)
+            case ToolsChanged(tools=tools):
+                self.tools = tools
             case Compacted(conversation=shorter):
                 self.compacted(None if shorter is None else len(shorter.turns))
             case Waited():
@@ -325,7 +350,7 @@ class Book:
     def opened(self, reply: AdapterCallResult, verdicts: Sequence[Verdict], ids: Sequence[str]) -> None:
         policy, self.text = self.policy, reply.text
         self.round = [
-            Noted(call, call.name, call.input, self.tools[call.name].tier if call.name in self.tools else None)
+            Noted(call, call.name, call.input, self.tools.get(call.name), self.tools.get(call.name))
             for call in (ToolUseBlock(id, one.name, one.input) for id, one in zip(ids, reply.calls, strict=True))
         ]
         forbidden = isinstance(self.last_call[3], NoTools)
@@ -368,9 +393,9 @@ class Book:
                 one.edited = one.edited if edited is None else edited
                 one.input = one.input if edited is None else edited
                 if always == "tool":
-                    self.grants.append(Grant(one.tool))
+                    self.grants.append((one.tool, None, one.facts))
                 if always == "arguments":
-                    self.grants.append(Grant(one.tool, one.input))
+                    self.grants.append((one.tool, one.input, one.facts))
 
     def changed(self, one: Noted, arguments: Mapping[str, Any]) -> None:
         """What a grant or its tier allows goes on; anything else is asked about, if there is somebody and time."""
@@ -417,7 +442,7 @@ class Book:
                 continue
             if name not in self.tools or self.tools[name].tier in BARRIERS or not self.has_room(name, one):
                 continue
-            one.step, one.tool, one.tier, one.unchecked = step, name, self.tools[name].tier, True
+            one.step, one.tool, one.facts, one.unchecked = step, name, self.tools[name], True
             one.allowed = one.asked = one.put_off = False
             one.input = one.call.input if one.edited is None else one.edited
             return
@@ -535,7 +560,7 @@ class Book:
         in_a_row = 0
         for over in reversed(self.rounds):
             for one in reversed(over.calls):
-                if one.call.name != name or one.kind not in ("ok", "failed"):
+                if one.call.name != name or one.own is None or one.kind not in ("ok", "failed"):
                     continue
                 if one.kind == "ok" or not one.recoverable:
                     return False
@@ -561,7 +586,7 @@ class Book:
         """The calls of this round that were made in too many of the last rounds, since the last hint about each."""
         found: list[ToolUseBlock] = []
         for one in over.calls:
-            if one.call.name in self.tools and self.tools[one.call.name].poller:
+            if one.polls:
                 continue
             if any(same(one.call, other) for other in found):
                 continue
@@ -570,7 +595,7 @@ class Book:
             made = [
                 earlier.number
                 for earlier in self.rounds
-                if earlier.number >= first and any(same(other.call, one.call) for other in earlier.calls)
+                if earlier.number >= first and any(same(other.call, one.call) and not other.polls for other in earlier.calls)
             ]
             if len(made) >= self.policy.no_progress_rounds:
                 found.append(one.call)

@@ -6,7 +6,7 @@ once more; what is pending, what is in the conversation and how it ends must the
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from decimal import Decimal
 from typing import Any, Protocol, TypeVar
 
@@ -35,6 +35,7 @@ from geode.domain.loop.inputs import (
     Switched,
     TimePassed,
     ToolFinished,
+    ToolsChanged,
     Waited,
 )
 from geode.domain.loop.outcome import Answered
@@ -117,7 +118,7 @@ def some_tool(pick: Pick) -> ToolFacts:
     stands_in = [*[None] * 2, *NAMES, "gone"]
     return ToolFacts(
         pick(tiers),
-        "digest",
+        pick([*["digest"] * 9, "another"]),
         alternative=pick(stands_in),
         fallback=pick(stands_in),
         max_calls=pick([*[None] * 8, 3, 1]),
@@ -130,7 +131,7 @@ class Onlooker:
 
     def __init__(self, pick: Pick, *, thorough: bool = True) -> None:
         self.pick, self.thorough = pick, thorough
-        self.tools = {name: some_tool(pick) for name in NAMES}
+        self.tools: Mapping[str, ToolFacts] = {name: some_tool(pick) for name in NAMES}
         self.policy = some_policy(pick)
         self.can_ask = pick([True, True, True, False])
         can_compact = pick([True, False])
@@ -158,7 +159,7 @@ class Onlooker:
         # A copy that goes through the codec before every input.
         self.twin = self.state
         self.now = 0.0
-        self.inputs = self.put_off = 0
+        self.inputs = self.put_off = self.changes_of_tools = 0
         self.used = Usage()
         self.given = set[str]()
         # The names of the rules that this run met, for whoever counts them.
@@ -175,7 +176,7 @@ class Onlooker:
             # A round: at most three attempts with a wait after each, a switch or a compaction twice in the run, and for
             # each call four checks, answers and results.
             most = MOST_ROUNDS * (2 * 3 + 12 * MOST_CALLS) + 2 * (2 * 3 + 1) + 2 * 2
-            assert self.inputs <= most + self.put_off + 1, "the run does not end"
+            assert self.inputs <= most + self.put_off + self.changes_of_tools + 1, "the run does not end"
         if self.thorough:
             self.refuse_what_is_out_of_place()
         self.check_the_end()
@@ -189,7 +190,7 @@ class Onlooker:
             return Interrupted(self.now)
         match self.state.pending:
             case CallModel():
-                return self.model_input()
+                return self.other_tools() if self.pick([False] * 12 + [True]) else self.model_input()
             case Wait(seconds=seconds):
                 self.now += seconds
                 return Waited(self.now)
@@ -217,9 +218,17 @@ class Onlooker:
             return TimePassed(self.now)
         if id in check:
             return Checked(self.now, id, self.pick([*VERDICTS, Unknown(())]))
-        if id not in self.state.round.decisions and self.pick([False] * 12 + [True]):
+        if self.pick([False] * 12 + [True]):
             return self.step_in(id)
         return self.answer(id) if id in ask else self.finish(id)
+
+    def other_tools(self) -> Input:
+        """Tools come and go, and come back as others."""
+        self.met.add("tools changed")
+        self.changes_of_tools += 1
+        names = [name for name in NAMES if self.pick([True] * 4 + [False])]
+        self.tools = {name: self.pick([self.tools.get(name, some_tool(self.pick)), some_tool(self.pick)]) for name in names}
+        return ToolsChanged(self.now, self.tools)
 
     def model_input(self) -> Input:
         kind = self.pick([*["calls"] * 36, "text", "text", "fail", "fail", "fail", "refuse"])
@@ -255,7 +264,7 @@ class Onlooker:
 
     def step_in(self, id: str) -> Input:
         """The application changes or forbids what is about to run."""
-        if self.pick([True, False]):
+        if id in self.state.round.decisions or self.pick([True, False]):
             return CallVetoed(self.now, id, "not here")
         return CallChanged(self.now, id, self.pick(self.inputs_of))
 
@@ -391,7 +400,7 @@ class Onlooker:
         # What a call spends inside, nobody here keeps within the budget.
         inside = sum(spent.tool_calls for spent in self.book.inside)
         assert self.policy.max_tool_calls is None or executed.tool_calls - inside <= self.policy.max_tool_calls
-        for name, facts in self.tools.items():
+        for name, facts in {} if self.changes_of_tools else self.tools.items():
             assert facts.max_calls is None or executed.calls_of.get(name, 0) <= facts.max_calls
         if isinstance(outcome, Answered):
             assert outcome.text.strip()
@@ -423,8 +432,11 @@ class Onlooker:
         round += [Decided(later, id, Approve({"p": 9})) for id in asked]
         round += [Checked(later, id, Valid()) for id in ids if id not in check]
         decided = self.state.open.decisions if self.state.open is not None else {}
+        round += [CallVetoed(later, id, "no") for id in ids if id not in (*running, *about_to_be_asked)]
         entered = [id for id in ids if id in decided or id not in (*running, *about_to_be_asked)]
-        round += [step_in for id in entered for step_in in (CallChanged(later, id, {}), CallVetoed(later, id, "no"))]
+        round += [CallChanged(later, id, {}) for id in entered]
+        if not isinstance(pending, CallModel):
+            round.append(ToolsChanged(later, self.tools))
         if not isinstance(pending, SwitchModel):
             waited.append(Switched(later))
         if not isinstance(pending, Compact):

@@ -11,6 +11,8 @@ import pytest
 from geode.domain import approval
 from geode.domain.approval import Approve, Deny, Grant
 from geode.domain.errors import Misuse
+from geode.domain.tiers import SafetyTier
+from geode.domain.tools import ToolFacts
 from tests.unit.domain.builders import call
 
 UNTYPED: Any = approval
@@ -43,10 +45,18 @@ def test_an_answer_is_a_copy_and_clean() -> None:
     assert Deny().why == "the operator denied this call"
 
 
+READ = ToolFacts(SafetyTier.WRITE, "digest", origin="server")
+
+
 @pytest.mark.parametrize(
     ("grant", "covers"),
     [
         (Grant("read"), True),
+        (Grant("read", None, "digest WRITE server"), True),
+        (Grant("read", None, "digest WRITE"), False),
+        (Grant("read", None, "digest WRITE another"), False),
+        (Grant("read", None, "digest SAFE server"), False),
+        (Grant("read", {"p": 2}, "digest WRITE server"), False),
         (Grant("write"), False),
         (Grant("read", {"p": 1.0}), True),
         (Grant("read", {"p": 2}), False),
@@ -55,5 +65,5 @@ def test_an_answer_is_a_copy_and_clean() -> None:
     ],
 )
 def test_what_a_grant_covers(grant: Grant, covers: bool) -> None:
-    """Spec section 4: a grant is for one tool; arguments may be part of it."""
-    assert grant.covers(call("a", "read", {"p": 1})) is covers
+    """Spec section 4: a grant is for one tool of one server; arguments may be part of it."""
+    assert grant.covers(call("a", "read", {"p": 1}), READ) is covers

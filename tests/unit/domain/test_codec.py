@@ -32,7 +32,10 @@ from tests.unit.domain.strategies import domain_dataclasses, values_of
 
 # Never stored: a script is what a test plays; a target, a routing table and the source of a key may hold an object that
 # gives secrets.
-NEVER_STORED = {f"geode.domain.{name}" for name in ("script", "targets", "routing", "key_sources", "provider")}
+NEVER_STORED = {
+    f"geode.domain.{name}"
+    for name in ("script", "targets", "routing", "key_sources", "provider", "mcp_server", "toolkits", "tool_names")
+}
 KINDS = [kind for kind in domain_dataclasses() if kind.__module__ not in NEVER_STORED]
 
 
@@ -97,6 +100,7 @@ def test_how_values_are_written() -> None:
         "poller": False,
         "idempotent": False,
         "reconciles": False,
+        "origin": "",
     }
     assert written(UserTurn((Text("a"),))) == {"$": "UserTurn", "items": [{"$": "Text", "text": "a"}], "hints": []}
 

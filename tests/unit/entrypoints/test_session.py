@@ -394,6 +394,7 @@ NAMES = {
     *("Grant", "RetryPolicy"),  # what a Policy is made of
     *("Hooks", "Veto"),
     *("Image", "ImageUrl", "Document", "DocumentUrl"),
+    *("McpServer", "Toolkit", "ToolkitContext"),
     "ResultLimits",  # a value of Policy that a sample writes
     *("Outcome", "Answered", "Refused", "Exhausted", "Failed", "Stopped", "Suspended"),
     "Misuse",

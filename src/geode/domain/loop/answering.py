@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import replace
 
 from geode.domain.approval import Approve, Decision, Deny, Grant, Later
@@ -17,6 +16,7 @@ from geode.domain.offload import cut, remedy_for
 from geode.domain.recovery import Recovery, concluded, next_step
 from geode.domain.rounds import as_decided, cleared, refusal, unapproved
 from geode.domain.spent import Spent
+from geode.domain.tools import ToolFacts
 
 
 def askable(state: State) -> tuple[str, ...]:
@@ -40,7 +40,7 @@ def decided(state: State, input: Decided) -> State:
         if refused is not None:
             return _not_run(state, refused)
     decisions = {**round.decisions, call.id: decision}
-    grants = (*state.grants, *_granted(call.name, call.input, decision))
+    grants = (*state.grants, *_granted(call, state.terms.tools[call.name], decision))
     return advance(replace(state, open=replace(round, decisions=decisions), grants=grants))
 
 
@@ -51,12 +51,12 @@ def _denied(state: State, call: ToolUseBlock, why: str) -> ToolResult:
     return cut(found, limits) if remedy_for(found, limits) == "cut" else found
 
 
-def _granted(tool: str, arguments: Mapping[str, object], decision: Decision) -> tuple[Grant, ...]:
+def _granted(call: ToolUseBlock, facts: ToolFacts, decision: Decision) -> tuple[Grant, ...]:
     match decision:
         case Approve(always="tool"):
-            return (Grant(tool),)
+            return (Grant(call.name, None, facts.asked_about),)
         case Approve(input=edited, always="arguments"):
-            return (Grant(tool, arguments if edited is None else edited),)
+            return (Grant(call.name, call.input if edited is None else edited, facts.asked_about),)
         case Approve() | Deny() | Later():
             return ()
 
@@ -64,7 +64,8 @@ def _granted(tool: str, arguments: Mapping[str, object], decision: Decision) -> 
 def stepped_in(state: State, input: CallChanged | CallVetoed) -> State:
     """A call that is about to be asked about or started does not run, or with other arguments: if they may, by an answer."""
     stage, round, id = state.stage, state.round, input.call_id
-    if id not in (*stage.start, *stage.ask) or id in round.decisions:
+    # What a person was shown and allowed is not changed any more; it may still be forbidden.
+    if id not in (*stage.start, *stage.ask) or (id in round.decisions and isinstance(input, CallChanged)):
         raise IllegalInput(f"call {id!r} is not about to run")
     held = replace(state, pending=replace(stage, start=tuple(other for other in stage.start if other != id)))
     if isinstance(input, CallVetoed):
@@ -133,7 +134,8 @@ def _not_run(state: State, answer: ToolResult) -> State:
     recovery = state.round.recovering.get(answer.call_id)
     if recovery is None or recovery.last is None:
         return settled(state, answer)
-    return _recovered(state, recovery.passed_over(answer))
+    # What a person put in for the call counts for the steps that follow, also where it was forbidden after that.
+    return _recovered(state, replace(recovery, call=as_decided(recovery.call, state.round)).passed_over(answer))
 
 
 def _recovered(state: State, recovery: Recovery) -> State:

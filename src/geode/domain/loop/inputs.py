@@ -12,6 +12,7 @@ from geode.domain.conversation import Conversation
 from geode.domain.failures import CallFailure
 from geode.domain.reply import AdapterCallResult
 from geode.domain.spent import Spent
+from geode.domain.tools import ToolFacts
 from geode.domain.verdicts import Verdict
 
 
@@ -39,6 +40,14 @@ class CallRefused:
 
     at: float
     why: str
+
+
+@dataclass(frozen=True, slots=True)
+class ToolsChanged:
+    """Before a round: the tools are others than in the round before."""
+
+    at: float
+    tools: Mapping[str, ToolFacts]
 
 
 @dataclass(frozen=True, slots=True)
@@ -136,6 +145,7 @@ Input: TypeAlias = (
     ModelReplied
     | ModelFailed
     | CallRefused
+    | ToolsChanged
     | Switched
     | Compacted
     | Decided

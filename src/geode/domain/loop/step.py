@@ -31,6 +31,7 @@ from geode.domain.loop.inputs import (
     Switched,
     TimePassed,
     ToolFinished,
+    ToolsChanged,
     Waited,
 )
 from geode.domain.loop.replies import judge_reply
@@ -83,6 +84,8 @@ def step(state: State, input: Input) -> State:
     match input:
         case ModelFailed() | CallRefused() | Switched() | Compacted() | Waited():
             return _of_a_call(now, input)
+        case ToolsChanged():
+            return _with_tools(now, input)
         case Decided():
             return decided(now, input)
         case Checked():
@@ -109,6 +112,12 @@ def _of_a_call(state: State, input: ModelFailed | CallRefused | Switched | Compa
             return compacted(state, _pending(state, Compact), input)
         case Waited():
             return next_call(state, _pending(state, Wait).call)
+
+
+def _with_tools(state: State, input: ToolsChanged) -> State:
+    """Only between rounds: while calls wait for their results, the tools are those that the model was shown."""
+    _pending(state, CallModel)
+    return replace(state, terms=replace(state.terms, tools=input.tools))
 
 
 def _pending(state: State, kind: type[Pending]) -> Pending:

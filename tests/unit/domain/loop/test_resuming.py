@@ -167,7 +167,7 @@ def test_an_answer_given_before_still_holds() -> None:
     state = decided(state, "a", Approve(always="tool"))
     state = finished(decided(state, "b", Later()), "a")
     state = again(state, answered=("b",))
-    assert state.grants == (Grant("render"),)
+    assert state.grants == (Grant("render", of="d-render EXPENSIVE"),)
     assert state.pending == Suspend(("b",))
 
 

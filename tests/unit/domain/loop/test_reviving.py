@@ -213,7 +213,7 @@ def test_grants_of_a_tool_that_changed_are_void() -> None:
     state = finished(decided(state, "a", Approve(always="tool")), "a")
     changed = {**TOOLS, "write": replace(TOOLS["write"], schema_digest="d-new")}
     after = again(finished(state, "b"), changed)
-    assert (state.grants, after.grants) == ((Grant("write"),), ())
+    assert (state.grants, after.grants) == ((Grant("write", of="d-write WRITE"),), ())
 
 
 def test_a_snapshot_with_results_of_other_calls_is_damaged() -> None:

@@ -16,6 +16,8 @@ from geode.domain.loop.actions import RunStage, Suspend
 from geode.domain.loop.state import OpenRound, State
 from geode.domain.policy import Policy
 from geode.domain.rounds import as_decided
+from geode.domain.tiers import SafetyTier
+from geode.domain.tools import ToolFacts
 from geode.domain.verdicts import Invalid, Unknown, Valid
 from tests.unit.domain.builders import (
     assistant,
@@ -32,6 +34,8 @@ from tests.unit.domain.builders import (
     stage,
     user,
 )
+
+FACTS = ToolFacts(SafetyTier.WRITE, "digest")
 
 
 def opened(*names: str, can_ask: bool = True, policy: Policy = Policy()) -> State:
@@ -228,7 +232,7 @@ def test_edited_arguments_need_a_verdict() -> None:
 
 def test_always_is_a_grant_for_the_tool_in_this_run() -> None:
     state = finished(decided(opened("write"), "a", Approve(always="tool")), "a")
-    assert state.grants == (Grant("write"),)
+    assert state.grants == (Grant("write", of="d-write WRITE"),)
     later = replied(state, call("x", "write", {"any": 1}), call("y", "erase"))
     assert stage(later) == (("x",), ())
     assert stage(finished(later, "x")) == ((), ("y",))
@@ -237,7 +241,7 @@ def test_always_is_a_grant_for_the_tool_in_this_run() -> None:
 def test_always_may_hold_for_equal_arguments_only() -> None:
     state = replied(begun(), call("a", "write", {"p": 1, "q": 2}))
     state = finished(decided(state, "a", Approve(always="arguments")), "a")
-    assert state.grants == (Grant("write", {"p": 1, "q": 2}),)
+    assert state.grants == (Grant("write", {"p": 1, "q": 2}, "d-write WRITE"),)
     later = replied(state, call("x", "write", {"q": 2, "p": 1}), call("y", "write", {"p": 1}))
     assert stage(later) == (("x",), ())
     assert stage(finished(later, "x")) == ((), ("y",))
@@ -246,7 +250,7 @@ def test_always_may_hold_for_equal_arguments_only() -> None:
 def test_always_with_an_edit_holds_for_the_edited_arguments() -> None:
     state = replied(begun(), call("a", "write", {"p": 1}))
     state = decided(state, "a", Approve({"p": 2}, "arguments"), Valid())
-    assert state.grants == (Grant("write", {"p": 2}),)
+    assert state.grants == (Grant("write", {"p": 2}, "d-write WRITE"),)
 
 
 def test_a_plain_answer_grants_nothing() -> None:
@@ -296,7 +300,7 @@ def test_grants_of_the_policy_are_there_from_the_start() -> None:
     ],
 )
 def test_what_a_grant_covers(grant: Grant, name: str, input: dict[str, object], covered: bool) -> None:
-    assert grant.covers(call("x", name, input)) is covered
+    assert grant.covers(call("x", name, input), FACTS) is covered
 
 
 # ---- nobody to ask -----------------------------------------------------------------------------
@@ -547,8 +551,8 @@ def test_a_call_finishes_once() -> None:
 def test_a_grant_for_a_number_is_none_for_a_truth_value(granted: object) -> None:
     """In Python 1 equals True; in JSON it does not (spec section 4: a grant is for what was asked)."""
     truth = json.loads(json.dumps(granted).replace("1", "true").replace("0", "false"))
-    assert Grant("w", {"x": granted}).covers(ToolUseBlock("a", "w", {"x": granted}))
-    assert not Grant("w", {"x": granted}).covers(ToolUseBlock("a", "w", {"x": truth}))
+    assert Grant("w", {"x": granted}).covers(ToolUseBlock("a", "w", {"x": granted}), FACTS)
+    assert not Grant("w", {"x": granted}).covers(ToolUseBlock("a", "w", {"x": truth}), FACTS)
 
 
 @pytest.mark.parametrize(

@@ -81,7 +81,7 @@ def test_a_person_edits_what_was_changed() -> None:
 
 def test_a_grant_for_this_call_is_for_what_would_run() -> None:
     state = decided(changed(opened("write"), "a"), "a", Approve(always="arguments"))
-    assert state.grants == (Grant("write", {"p": 2}),)
+    assert state.grants == (Grant("write", {"p": 2}, "d-write WRITE"),)
 
 
 def test_what_was_granted_for_other_arguments_is_asked_about() -> None:
@@ -136,9 +136,26 @@ def test_a_call_that_waits_for_its_turn_or_has_its_result_is_not_about_to_run() 
 
 def test_what_a_person_has_decided_about_is_not_changed_any_more() -> None:
     state = decided(opened("write"), "a")
-    for input in (CallChanged(0.0, "a", {}), CallVetoed(0.0, "a", "no")):
-        with pytest.raises(IllegalInput, match=r"^call 'a' is not about to run$"):
-            step(state, input)
+    with pytest.raises(IllegalInput, match=r"^call 'a' is not about to run$"):
+        step(state, CallChanged(0.0, "a", {}))
+
+
+def test_what_a_person_has_allowed_may_still_be_forbidden() -> None:
+    """Spec section 12: a tool that left the set between call and run is answered, not run."""
+    after = vetoed(decided(opened("write"), "a"), "a")
+    assert kinds(after) == {"a": "denied"}
+
+
+def test_what_a_person_put_in_counts_for_the_steps_that_follow_a_veto() -> None:
+    tools = {"read": ToolFacts(SafetyTier.EXPENSIVE, "d", alternative="fetch"), "fetch": TOOLS["fetch"]}
+    state = begun(tools=tools)
+    for id in "xy":
+        state = finished(decided(replied(state, call(id, "read")), id), id, "failed")
+    state = decided(replied(state, call("a", "read", {"p": 1})), "a", Approve({"p": 2}), Valid())
+    state = finished(state, "a", "failed")
+    assert state.round.call("a") == call("a", "fetch", {"p": 2})
+    state = vetoed(step(state, Checked(0.0, "a", Valid())), "a")
+    assert state.round.call("a") == call("a", "read", {"p": 2})
 
 
 def test_what_a_grant_does_not_cover_is_never_started_without_an_answer() -> None:
