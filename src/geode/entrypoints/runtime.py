@@ -251,7 +251,7 @@ class Session:
             raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
 
 
-_OF_LOOPS: Final = ("run", "stream", "resume", "stream_resume", "resume_run", "stop", "conversation")
+_OF_LOOPS: Final = ("run", "stream", "resume", "stream_resume", "resume_run", "stop", "conversation", "spent")
 
 
 def session(**settings: Unpack[Settings]) -> Session:

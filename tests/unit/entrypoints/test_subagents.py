@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Mapping
-from contextlib import aclosing
+from collections.abc import AsyncIterator, Mapping
+from contextlib import aclosing, asynccontextmanager
 from dataclasses import replace
 from decimal import Decimal
 from typing import Any
 
+import httpx2
 import pytest
 from returns.result import Result, Success
 
@@ -25,6 +26,8 @@ from geode.domain.reply import AdapterCallResult, Stop
 from geode.domain.request import AdapterCallRequest, Capabilities
 from geode.domain.script import Called, Reply, Said, Step
 from geode.domain.turns import UserTurn
+from geode.entrypoints.emulator import Emulator, running
+from geode.entrypoints.tools import as_tool
 from geode.events import (
     Aborted,
     ApprovalAsked,
@@ -41,6 +44,7 @@ from geode.events import (
 )
 from geode.ports.hooks import Hooks, Veto
 from geode.ports.model import Emit
+from geode.ports.tool_sources import Listing, ToolSourceError
 from geode.testing import ScriptedModel, calls, fails, hangs, refuses, says
 from tests.unit.application.rig import Asks, Recorder, answered, assert_whole, kinds, results, tasks_left, texts, turns
 
@@ -725,3 +729,79 @@ async def test_a_stream_that_is_left_ends_what_is_inside() -> None:
                     break
         await turns(5)
         assert tasks_left() <= before
+
+
+# ---- what it shares with the session -----------------------------------------------------------
+
+
+async def test_it_speaks_through_the_client_of_the_session(monkeypatch: pytest.MonkeyPatch) -> None:
+    from geode.adapters.http_json import clients
+
+    made: list[httpx2.AsyncClient] = []
+    original = clients.new_http_client
+
+    def counted() -> httpx2.AsyncClient:
+        made.append(original())
+        return made[-1]
+
+    monkeypatch.setattr(clients, "new_http_client", counted)
+    async with running(Emulator([asks_for("it"), says("inside"), says("done")])) as server:
+        lab = geode.Provider("lab", wire="chat", base_url=f"{server.base_url}/v1")
+        outcome = await geode.run("go", model="lab/m", providers=[lab], tools=[geode.subagent("research", "", tools=[look])])
+        assert server.emulator.violations == ()
+    assert texts(outcome) == ["inside"]
+    assert len(made) == 1
+    assert made[0].is_closed
+
+
+class Shelf:
+    """A source with one tool; counts how often it was opened and closed."""
+
+    name, origin, required = "shelf", "test", True
+
+    def __init__(self, broken: str = "") -> None:
+        self.opens = self.closes = 0
+        self._broken = broken
+
+    @asynccontextmanager
+    async def opened(self) -> AsyncIterator[Shelf]:
+        self.opens += 1
+        if self._broken:
+            raise ToolSourceError(self._broken)
+        try:
+            yield self
+        finally:
+            self.closes += 1
+
+    async def listing(self) -> Listing:
+        return Listing((as_tool(look),))
+
+    def changed(self) -> bool:
+        return False
+
+
+async def test_a_source_of_its_tools_is_opened_once_and_closed_with_the_session() -> None:
+    shelf = Shelf()
+    research = sub(calls(("look", {"n": 1})), says("a"), calls(("look", {"n": 2})), says("b"), tools=[shelf])
+    outcome = await run(research, asks_for("1"), asks_for("2"), says("done"))
+    assert (texts(outcome), DONE) == (["a", "b"], ["look 1", "look 2"])
+    assert (shelf.opens, shelf.closes) == (1, 1)
+
+
+async def test_a_source_that_cannot_be_had_fails_the_call() -> None:
+    (found,) = results(await run(geode.subagent("research", "", tools=[Shelf("no such server")])))
+    assert (found.kind, found.text) == ("failed", "research was not begun: its tools cannot be had")
+    assert "no such server" in found.detail
+
+
+async def test_one_that_is_tried_again_begins_anew() -> None:
+    """By a person's word, after it failed twice: the run that failed is over, and its answer is not given again."""
+    journal, asks = MemoryJournal(), Asks()
+    wordless = calls(("look", {"n": 1}))
+    research = sub(wordless, wordless, says("third time"), tools=[look], policy=Policy(max_rounds=1))
+    policy = Policy(recovery_failures=1, recovery_seconds=0.0)
+    outcome = await run(research, asks_for("1"), asks_for("2"), says("done"), approve=asks, journal=journal, policy=policy)
+    assert kinds(outcome) == ["failed", "ok"]
+    assert texts(outcome)[1].startswith("third time")
+    assert asks.asked == [["research"]]
+    assert len(journal.run_ids()) == 1 + 3
