@@ -173,8 +173,9 @@ def test_what_is_the_sessions_is_not_given(setting: str) -> None:
     ],
 )
 def test_a_wrong_setting_is_said_at_once(given: Any, id: str) -> None:
+    whole: dict[str, Any] = {"name": "research", "description": "", **given}
     with pytest.raises(Misuse) as caught:
-        geode.subagent(**{"name": "research", "description": "", **given})
+        geode.subagent(**whole)
     assert caught.value.id == id
 
 
@@ -449,7 +450,10 @@ async def test_a_tool_that_asks_a_model_itself_says_what_that_used() -> None:
     assert outcome.usage == Usage(920, 90, Decimal("0.02"))
 
 
-@pytest.mark.parametrize("odd", [7, Usage(-1, 0), Usage(cost_usd=Decimal("NaN")), Usage(1.5)])  # type: ignore[arg-type]
+HALF: Any = 1.5
+
+
+@pytest.mark.parametrize("odd", [7, Usage(-1, 0), Usage(cost_usd=Decimal("NaN")), Usage(HALF)])
 async def test_spending_that_cannot_be_counted_fails_its_call_alone(odd: Any) -> None:
     @geode.tool(tier="safe")
     def summary(context: ToolContext[Any]) -> str:

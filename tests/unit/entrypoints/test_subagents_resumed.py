@@ -109,10 +109,8 @@ class Dies(FileJournal):
 
 def session(journal: Journal, **settings: Any) -> Any:
     research = geode.subagent("research", "", model=Planned("inner", INNER), tools=[look, put])
-    tools = [research, put]
-    return geode.session(
-        **{"model": Planned("outer", OUTER), "tools": tools, "approve": Asks(), "journal": journal, **settings}
-    )
+    given: dict[str, Any] = {"model": Planned("outer", OUTER), "tools": [research, put], "approve": Asks(), "journal": journal}
+    return geode.session(**{**given, **settings})
 
 
 def written(folder: Path) -> dict[str, int]:
