@@ -46,6 +46,7 @@ if TYPE_CHECKING:
     from geode.entrypoints.runtime import Runtime as Runtime
     from geode.entrypoints.runtime import run as run
     from geode.entrypoints.runtime import session as session
+    from geode.entrypoints.subagents import subagent as subagent
     from geode.entrypoints.tools import tool as tool
     from geode.entrypoints.tools import tools_from as tools_from
     from geode.entrypoints.wire.embedding import conversation_from as conversation_from
@@ -99,6 +100,7 @@ __all__ = [
     "mcp_servers_from",
     "run",
     "session",
+    "subagent",
     "tool",
     "tools_from",
 ]
@@ -122,6 +124,7 @@ _HOME: Final = {
     "geode.domain.tools": ("ToolSpec",),
     "geode.entrypoints.mcp_servers": ("mcp_servers_from",),
     "geode.entrypoints.runtime": ("Runtime", "run", "session"),
+    "geode.entrypoints.subagents": ("subagent",),
     "geode.entrypoints.tools": ("tool", "tools_from"),
     "geode.entrypoints.wire.embedding": ("conversation_from",),
     "geode.ports.hooks": ("Hooks", "Veto"),

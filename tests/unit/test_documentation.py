@@ -138,6 +138,19 @@ PLAYED: dict[str, tuple[Script, str]] = {
         (calls(("prices", {})), says("Two.")),
         """['["1.50 EUR","0.99 USD"]']\n""",
     ),
+    "sub-agents: A run as a tool": (
+        (
+            calls(("research", {"task": "When was the tower built?"})),
+            calls(("search", {"query": "tower"})),
+            says("It was built in 1887."),
+            says("In 1887."),
+        ),
+        (
+            "research had search answer: tower: built in 1887\n"
+            "research answered: It was built in 1887.\n"
+            "In 1887. (60 tokens in all)\n"
+        ),
+    ),
     "toolkits: By value": (
         (calls(("erase_page", {"name": "beer"})), says("I can only read.")),
         "there is no tool named 'erase_page'. Did you mean: read_page?\nI can only read.\n",

@@ -100,6 +100,7 @@ MISUSE_IDS: Final[Mapping[str, str]] = {
     "snapshot-type": "`resume(…)` takes the text that `Suspended.snapshot` is.",
     "stale-snapshot": "The run has gone on since this snapshot was made, as its journal shows.",
     "source-twice": "Two sources of tools have one name; it tells their tools apart.",
+    "subagent-setting": "A setting of `geode.subagent` is that of the session which it is used in, or of the wrong kind.",
     "system-type": "`system=` takes text.",
     "temperature": "`temperature=` takes a finite number.",
     "text-now": "`ctx.results.text_now(…)` is for tools in threads of their own; a coroutine awaits `ctx.results.text(…)`.",

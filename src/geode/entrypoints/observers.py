@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final, Literal, TypeAlias
 
 from geode.domain.approval import Approve, Deny, Later
@@ -20,6 +20,7 @@ from geode.ports.events import (
     ModelCalled,
     ModelReplied,
     ModelSwitched,
+    Nested,
     Notice,
     Retrying,
     RoundClosed,
@@ -114,6 +115,9 @@ class RichObserver:
 def line_of(event: Event) -> Line | None:
     """What is told of the event; None for deltas, and for the end of a round, whose results were told."""
     match event:
+        case Nested(call=call, event=inner):
+            line = line_of(inner)
+            return line and replace(line, text=f"  {name_text(call)} │ {line.text}")
         case TextDelta() | ThinkingDelta() | CallDelta() | RoundClosed():
             return None
         case ModelCalled(model=model, adapter=adapter, tool_choice=choice, wrap_up=wrap_up):

@@ -215,6 +215,17 @@ class Aborted(_Numbered):
     why: str
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Nested(_Numbered):
+    """Something happened in the run inside `call`: `event` is as that run tells it, with its own `run_id` and `seq`.
+
+    It may be Nested itself. Deltas come only where this run is streamed.
+    """
+
+    call: ToolUseBlock
+    event: Event
+
+
 Event: TypeAlias = (
     ModelCalled
     | TextDelta
@@ -233,6 +244,7 @@ Event: TypeAlias = (
     | Notice
     | Finished
     | Aborted
+    | Nested
 )
 # May return an awaitable, which is awaited. One that raises is noticed once and never ends the run.
 Observer: TypeAlias = Callable[[Event], Any]

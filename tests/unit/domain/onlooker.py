@@ -46,6 +46,7 @@ from geode.domain.loop.step import step
 from geode.domain.policy import Policy
 from geode.domain.reply import AdapterCallResult, Stop, Usage
 from geode.domain.rounds import executions
+from geode.domain.spent import Spent
 from geode.domain.tiers import SafetyTier
 from geode.domain.tools import ToolFacts
 from geode.domain.turns import AssistantTurn, ToolResultsTurn, UserTurn
@@ -263,7 +264,10 @@ class Onlooker:
 
     def finish(self, id: str) -> Input:
         kind, recoverable = self.pick(self.mood), self.pick([True] * 9 + [False])
-        return ToolFinished(self.now, ToolResult(id, kind, (Text(f"{kind} {self.inputs}"),), "", recoverable))
+        spent = self.pick([None] * 9 + [Spent(Usage(20, 5, Decimal("0.01")), 1)])
+        if spent is not None:
+            self.used, self.met = self.used + spent.usage, self.met | {"spent inside"}
+        return ToolFinished(self.now, ToolResult(id, kind, (Text(f"{kind} {self.inputs}"),), "", recoverable), spent)
 
     def answer(self, id: str) -> Input:
         # Nobody puts everything off for ever.
@@ -405,8 +409,11 @@ class Onlooker:
         assert (outcome.usage, outcome.run_id) == (self.used, "run-1")
         assert breaches(outcome.conversation.turns) == []
         executed = self.state.counters
-        assert executed.tool_calls == sum(executed.calls_of.values()) == len(self.book.executions)
-        assert self.policy.max_tool_calls is None or executed.tool_calls <= self.policy.max_tool_calls
+        assert sum(executed.calls_of.values()) == len(self.book.executions)
+        assert executed.tool_calls == self.book.calls_made
+        # What a call spends inside, nobody here keeps within the budget.
+        inside = sum(spent.tool_calls for spent in self.book.inside)
+        assert self.policy.max_tool_calls is None or executed.tool_calls - inside <= self.policy.max_tool_calls
         for name, facts in {} if self.changes_of_tools else self.tools.items():
             assert facts.max_calls is None or executed.calls_of.get(name, 0) <= facts.max_calls
         if isinstance(outcome, Answered):

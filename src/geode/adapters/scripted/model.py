@@ -46,15 +46,19 @@ class ScriptedModel:
         self._steps = steps
 
     def finish(self) -> None:
-        """Fail unless every step was played."""
+        """Fail unless every step was played, and none was missing: a tool that asks this model may have hidden that."""
+        self._check_length()
         left = self._steps[len(self.requests) :]
         if left:
             raise ScriptUnused(f"{len(left)} of {len(self._steps)} steps were never asked for; the next one is {left[0]!r}")
 
-    async def acomplete(self, request: AdapterCallRequest, emit: Emit) -> Result[AdapterCallResult, CallFailure]:
-        self.requests.append(request)
+    def _check_length(self) -> None:
         if len(self.requests) > len(self._steps):
             raise ScriptExhausted(f"the model was called {len(self.requests)} times, the script has {len(self._steps)} steps")
+
+    async def acomplete(self, request: AdapterCallRequest, emit: Emit) -> Result[AdapterCallResult, CallFailure]:
+        self.requests.append(request)
+        self._check_length()
         match self._steps[len(self.requests) - 1]:
             case Reply() as reply:
                 return Success(await self._reply(reply, request, emit))

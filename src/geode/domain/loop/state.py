@@ -108,7 +108,7 @@ class OpenRound:
 class Counters:
     """What has been spent.
 
-    `rounds` counts model rounds, `tool_calls` executions and `calls_of` those of each tool,
+    `rounds` counts model rounds, `tool_calls` executions, those inside calls included, and `calls_of` those of each tool,
     `calls_under_none` replies that called although they must not, `compactions` how often one was asked for.
     """
 

@@ -16,6 +16,7 @@ from geode.domain.verdicts import Invalid
 from geode.entrypoints.approvers import ApproveAll, ApproveNamed, AskAboutOthers
 from geode.entrypoints.cli.ask import AskTerminal
 from geode.entrypoints.cli.terminal import Tty
+from geode.entrypoints.subagents import with_inner
 from geode.ports.approval import Approver
 from geode.ports.tools import Tool
 
@@ -38,6 +39,7 @@ def approver_for(
     """
     if which == "all":
         return ApproveAll()
+    tools = with_inner(tools)
     words = {name.strip() for name in (which or "").split(",") if name.strip()} - {"none"}
     allowed = words - {"ask"}
     if not sources:

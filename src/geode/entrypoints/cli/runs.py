@@ -20,7 +20,7 @@ from geode.domain.policy import Policy
 from geode.entrypoints.cli.arguments import DEFAULT_JOURNAL
 from geode.entrypoints.cli.exit_codes import NOT_ALL, exit_code
 from geode.entrypoints.cli.run import Told, journal_of, opened, perform, tell_way_on
-from geode.entrypoints.cli.runs_shown import RunLine, conversation_json, line_of, table_of, told_run
+from geode.entrypoints.cli.runs_shown import RunLine, conversation_json, line_of, table_of, told_run, with_outer
 from geode.entrypoints.cli.shown import AnswerOnly, AsJsonLines
 from geode.entrypoints.cli.tools import given_tools
 from geode.entrypoints.routes.registry import bootstrap_builtins
@@ -71,6 +71,7 @@ def _list(journal: FileJournal, *, as_json: bool) -> int:
         except JournalError as error:
             print(f"geode runs: {error}", file=sys.stderr)
             lines.append(RunLine(run_id, "damaged"))
+    lines = with_outer(lines)
     if as_json:
         print(dump_json([line.as_json() for line in lines]))
         return 0

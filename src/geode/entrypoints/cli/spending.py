@@ -9,7 +9,17 @@ from decimal import Decimal
 from geode.domain.loop.outcome import Stopped
 from geode.domain.reply import Usage
 from geode.entrypoints.cli.words import counted
-from geode.ports.events import Aborted, CallDelta, Event, Finished, ModelCalled, ModelReplied, TextDelta, ThinkingDelta
+from geode.ports.events import (
+    Aborted,
+    CallDelta,
+    Event,
+    Finished,
+    ModelCalled,
+    ModelReplied,
+    Nested,
+    TextDelta,
+    ThinkingDelta,
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,8 +69,10 @@ def spent(usage: Usage) -> Spent:
 class Spending:
     """Listens to the events of a chat. `conversation_tokens` is how many the conversation has, None where that is not known."""
 
-    def __init__(self) -> None:
-        self._by_model: dict[tuple[str, str], Spent] = {}
+    def __init__(self, by_model: dict[tuple[str, str], Spent] | None = None) -> None:
+        self._by_model: dict[tuple[str, str], Spent] = {} if by_model is None else by_model
+        # The runs inside calls, by their ids: their replies count here, their conversations are others.
+        self._inside: dict[str, Spending] = {}
         self._asked = ("", "")
         # Whether a request is under way, and whether some of its reply has come.
         self._open = self._begun = False
@@ -80,11 +92,16 @@ class Spending:
                 self._failed()
             case Finished() | Aborted():
                 self.cut_off()
+            case Nested(event=inner):
+                self._inside.setdefault(inner.run_id, Spending(self._by_model)).event(inner)
             case _:
                 pass
 
     def cut_off(self) -> None:
         """Nothing more comes of the run. The provider may have worked on what was asked, whether or not any of it came."""
+        for inner in self._inside.values():
+            inner.cut_off()
+        self._inside = {}
         if self._open:
             self._add(Spent(cut_short=1))
 
