@@ -94,7 +94,7 @@ class Asking:
             self.temperature,
             None if concludes else self.thinking,
             streamed,
-            tools.deferred,
+            deferred=tools.deferred,
         )
 
 
