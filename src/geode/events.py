@@ -1,6 +1,7 @@
 """What observers and streams see."""
 
 from geode.entrypoints.observers import LogObserver, RichObserver
+from geode.entrypoints.spending import Spending, Spent
 from geode.ports.events import (
     Aborted,
     ApprovalAnswered,
@@ -10,6 +11,7 @@ from geode.ports.events import (
     Finished,
     Hooked,
     ModelCalled,
+    ModelFailed,
     ModelReplied,
     ModelSwitched,
     Notice,
@@ -33,6 +35,7 @@ __all__ = [
     "Hooked",
     "LogObserver",
     "ModelCalled",
+    "ModelFailed",
     "ModelReplied",
     "ModelSwitched",
     "Notice",
@@ -40,6 +43,8 @@ __all__ = [
     "Retrying",
     "RichObserver",
     "RoundClosed",
+    "Spending",
+    "Spent",
     "TextDelta",
     "ThinkingDelta",
     "ToolFinished",

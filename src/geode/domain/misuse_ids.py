@@ -25,6 +25,7 @@ MISUSE_IDS: Final[Mapping[str, str]] = {
     "conversation-type": "`conversation=` takes a `Conversation`: `Conversation.loads(text)` makes one of stored text, "
     "`geode.conversation_from(wire, list)` one of the messages of another program.",
     "conversation-id": "The id of a stored conversation is a name for a file: letters, digits, `_`, `-` and `.`.",
+    "cost-unknown": "A budget of dollars needs models whose calls have a known price, or a provider that says what it charged.",
     "count-tokens-type": "`count_tokens=` takes a function that gives the number of tokens of a text.",
     "deps-type": "A tool's `ToolContext[D]` wants other dependencies than `deps=` gives.",
     "emulator-address": "`geode emulate` cannot listen there: the address is taken, or is none of this machine's loopback.",

@@ -18,6 +18,7 @@ from geode.ports.events import (
     Finished,
     Hooked,
     ModelCalled,
+    ModelFailed,
     ModelReplied,
     ModelSwitched,
     Notice,
@@ -114,7 +115,8 @@ class RichObserver:
 def line_of(event: Event) -> Line | None:
     """What is told of the event; None for deltas, and for the end of a round, whose results were told."""
     match event:
-        case TextDelta() | ThinkingDelta() | CallDelta() | RoundClosed():
+        # A failed attempt is told by what follows from it.
+        case TextDelta() | ThinkingDelta() | CallDelta() | RoundClosed() | ModelFailed():
             return None
         case ModelCalled(model=model, adapter=adapter, tool_choice=choice, wrap_up=wrap_up):
             return Line(f"round {event.round}: asks {adapter} {model} ({choice}{', to conclude' if wrap_up else ''})", "quiet")

@@ -76,6 +76,8 @@ def prepare(settings: Settings) -> Prepared:
         counter(settings),
     )
     policy = _policy(settings)
+    if policy.max_cost_usd is not None:
+        models.refuse_unpriced()
     prepared = Prepared(
         models,
         settings.get("system", ""),

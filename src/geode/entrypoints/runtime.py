@@ -101,6 +101,7 @@ class Runtime:
                 prepared.temperature,
                 prepared.thinking,
                 models.askables(self._opened, prepared.temperature, prepared.thinking),
+                models.price_of(model),
             )
             async with self._connecting:
                 if await prepared.tools.open():
@@ -126,7 +127,8 @@ class Runtime:
         self._check_loop()
         prepared = self._prepared
         model, id = self._models.helper(role)
-        helper = askable(await self._opened(model), id, effort=self._models.effort.of(model))
+        effort, price = self._models.effort.of(model), self._models.price_of(model)
+        helper = askable(await self._opened(model), id, effort=effort, price=price)
         policy, asked = prepared.policy, (conversation or Conversation()).grown(UserTurn(items_of(text)))
         limits = Limits(policy.max_output_tokens, policy.call_timeout_seconds, policy.idle_timeout_seconds)
         announcer = Announcer(prepared.around.new_run_id(), prepared.around.observers, None)

@@ -9,8 +9,8 @@ import pytest
 import geode
 from geode.adapters.clock_manual import ManualClock
 from geode.adapters.scripted.model import ScriptedModel
-from geode.domain.reply import Usage
 from geode.domain.script import Called, Step, calls, drops, fails, says, thinks
+from geode.domain.usage import Usage
 from geode.ports.events import (
     CallDelta,
     Event,

@@ -17,11 +17,12 @@ from geode.domain.conversation import Conversation
 from geode.domain.errors import AuthenticationError, BillingError, Misuse, ModelCallError, RequestRefused
 from geode.domain.failures import CallFailure
 from geode.domain.policy import Policy
-from geode.domain.reply import AdapterCallResult, Stop, Usage
+from geode.domain.reply import AdapterCallResult, Stop
 from geode.domain.request import AdapterCallRequest, Capabilities
 from geode.domain.retry import RetryPolicy
 from geode.domain.script import Step, calls, drops, fails, hangs, malformed, pauses, refuses, says
 from geode.domain.turns import UserTurn
+from geode.domain.usage import Usage
 from geode.ports.events import Finished, ModelCalled, Retrying, TextDelta
 from geode.ports.model import Emit
 from tests.unit.application.rig import Recorder, answered, assert_whole, kinds, loop_of, tasks_left

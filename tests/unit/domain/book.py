@@ -34,10 +34,11 @@ from geode.domain.loop.inputs import (
     Waited,
 )
 from geode.domain.policy import Policy
-from geode.domain.reply import AdapterCallResult, Stop, Usage
+from geode.domain.reply import AdapterCallResult, Stop
 from geode.domain.tiers import SafetyTier
 from geode.domain.tools import ToolFacts
 from geode.domain.turns import AssistantTurn, ToolResultsTurn, Turn
+from geode.domain.usage import Usage
 from geode.domain.verdicts import Valid, Verdict
 
 FREE = (SafetyTier.SAFE, SafetyTier.MCP_TRUSTED)

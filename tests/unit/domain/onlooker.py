@@ -43,11 +43,12 @@ from geode.domain.loop.resuming import taken_up
 from geode.domain.loop.state import State
 from geode.domain.loop.step import step
 from geode.domain.policy import Policy
-from geode.domain.reply import AdapterCallResult, Stop, Usage
+from geode.domain.reply import AdapterCallResult, Stop
 from geode.domain.rounds import executions
 from geode.domain.tiers import SafetyTier
 from geode.domain.tools import ToolFacts
 from geode.domain.turns import AssistantTurn, ToolResultsTurn, UserTurn
+from geode.domain.usage import Usage
 from geode.domain.verdicts import Invalid, Unknown, Valid, Verdict
 from tests.unit.domain.book import Book, Noted, breaches
 from tests.unit.domain.builders import OWNER, begun, failure, ok, reply

@@ -18,7 +18,7 @@ from geode.domain.budget import (
 )
 from geode.domain.loop.state import Counters, State
 from geode.domain.policy import Policy
-from geode.domain.reply import Usage
+from geode.domain.usage import Usage
 from tests.unit.domain.builders import begun
 
 

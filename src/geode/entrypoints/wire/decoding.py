@@ -13,8 +13,9 @@ from geode.adapters.http_json.wire import Wire
 from geode.domain.call_ids import with_unique_ids
 from geode.domain.content import Owner, ToolUseBlock, calls_in
 from geode.domain.failures import CallFailure, classify_retry_error
-from geode.domain.reply import AdapterCallResult, Usage
+from geode.domain.reply import AdapterCallResult
 from geode.domain.retry import RetryPolicy, retry_delay_for
+from geode.domain.usage import Usage
 from geode.entrypoints.wire.exchange import BadLine, Exchange
 from geode.entrypoints.wire.wires import wire_of
 

@@ -9,8 +9,8 @@ from geode.domain.habits import Habits, backpressure_text, no_progress_text
 from geode.domain.loop.outcome import Exhausted
 from geode.domain.loop.state import State
 from geode.domain.policy import Policy
-from geode.domain.reply import Usage
 from geode.domain.turns import Hint, ToolResultsTurn
+from geode.domain.usage import Usage
 from tests.unit.domain.builders import (
     begun,
     call,
