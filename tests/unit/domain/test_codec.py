@@ -89,6 +89,9 @@ def test_how_values_are_written() -> None:
         "cached_input_tokens": 0,
         "reasoning_tokens": 0,
         "quota": [],
+        "cache_write_input_tokens": 0,
+        "cache_write_1h_input_tokens": 0,
+        "unpriced_calls": 0,
     }
     assert written(ToolFacts(SafetyTier.MCP_TRUSTED, "d")) == {
         "$": "ToolFacts",

@@ -80,6 +80,8 @@ def _usage(usage: Usage) -> dict[str, Any]:
         "input_tokens": usage.input_tokens,
         "output_tokens": usage.output_tokens,
         "cached_input_tokens": usage.cached_input_tokens,
+        "cache_write_input_tokens": usage.cache_write_input_tokens,
+        "cache_write_1h_input_tokens": usage.cache_write_1h_input_tokens,
         "reasoning_tokens": usage.reasoning_tokens,
         "cost_usd": None if usage.cost_usd is None else str(usage.cost_usd),
     }
