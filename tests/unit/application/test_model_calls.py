@@ -137,7 +137,7 @@ async def test_attempts_start_anew_with_each_round() -> None:
         (2, 1, 1.0),
         (2, 2, 2.0),
     ]
-    assert outcome.usage == Usage(20, 10)
+    assert outcome.usage == Usage(20, 10, unpriced_calls=2)
 
 
 async def test_the_same_request_goes_out_again() -> None:
@@ -377,7 +377,7 @@ async def test_usage_is_summed_over_the_run() -> None:
 
     model = Metered(calls(("look", {})), fails(500), calls(("look", {})), says("done"))
     outcome = answered(await loop_of(model=model, clock=ManualClock(), tools=[look]).run("go"))
-    assert outcome.usage == Usage(300, 30, None, 120, 9)
+    assert outcome.usage == Usage(300, 30, None, 120, 9, unpriced_calls=3)
 
 
 async def test_an_unknown_stop_without_calls_is_no_answer() -> None:

@@ -149,6 +149,8 @@ class Book:
         self.round: list[Noted] = []
         self.text = ""
         self.usages: list[Usage] = []
+        # Of attempts that came to nothing.
+        self.lost: list[Usage] = []
         self.executions: list[str] = []
         self.grants: list[Given] = [(grant.tool, grant.arguments, None) for grant in policy.grants]
         self.no_progress_hints: list[tuple[int, ToolUseBlock]] = []
@@ -167,6 +169,7 @@ class Book:
             case ModelReplied(reply=reply, verdicts=verdicts):
                 self.replied(reply, verdicts, ids)
             case ModelFailed(failure=failure, jitter=jitter):
+                self.lost += [failure.usage] if failure.usage is not None else []
                 self.failed(failure, jitter)
             case CallRefused():
                 self.end("Failed", "request_error")
@@ -214,7 +217,7 @@ class Book:
 
     def used_up(self) -> str:
         policy, last = self.policy, self.usages[-1] if self.usages else Usage()
-        tokens = sum(usage.total_tokens for usage in self.usages)
+        tokens = sum(usage.total_tokens for usage in (*self.usages, *self.lost))
         if len(self.usages) >= policy.max_rounds:
             return "max_rounds"
         if self.remaining is not None and self.remaining <= 0:
@@ -222,7 +225,7 @@ class Book:
         if policy.max_total_tokens is not None and tokens + last.total_tokens >= policy.max_total_tokens:
             return "token_budget"
         if policy.max_cost_usd is not None and self.usages:
-            costs = [usage.cost_usd for usage in self.usages if usage.cost_usd is not None]
+            costs = [usage.cost_usd for usage in (*self.usages, *self.lost) if usage.cost_usd is not None]
             spent = sum(costs, Decimal(0))
             if last.cost_usd is None or spent >= policy.max_cost_usd or spent + last.cost_usd > policy.max_cost_usd:
                 return "cost_budget"
@@ -264,7 +267,7 @@ class Book:
         limits = [2048 if cause else None, self.policy.max_output_tokens]
         if self.policy.max_total_tokens is not None:
             last = self.usages[-1].total_tokens if self.usages else 0
-            limits.append(self.policy.max_total_tokens - sum(usage.total_tokens for usage in self.usages) - last)
+            limits.append(self.policy.max_total_tokens - sum(usage.total_tokens for usage in (*self.usages, *self.lost)) - last)
         least = min((limit for limit in limits if limit is not None), default=None)
         self.pending = self.last_call = ("call", len(self.usages) + 1, 1, choice, cause, least, seconds)
         return None

@@ -7,6 +7,7 @@ once more; what is pending, what is in the conversation and how it ends must the
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from decimal import Decimal
 from typing import Any, Protocol, TypeVar
 
@@ -63,6 +64,7 @@ FAULTS = [
     *[failure(503), failure(429, hint=RetryHint(5.0, False, "5")), failure(None, phase="connect"), failure(408)] * 6,
     *[failure(429, hint=RetryHint(900.0, False, "900"))] * 3,
     failure(200, phase="stream", after_output=True),
+    *[replace(failure(503), usage=Usage(20, 5)), replace(failure(None, phase="connect"), usage=Usage(20, 0))] * 2,
     *(failure(400), failure(402), failure(401), *[failure(400, code="context_length_exceeded")] * 3),
 ]
 ANSWERS: list[Decision] = [
@@ -295,6 +297,8 @@ class Onlooker:
         self.twin = step(loads(State, dumps(self.twin)) if self.thorough else self.twin, input)
         if isinstance(input, ModelReplied):
             self.used += input.reply.usage
+        if isinstance(input, ModelFailed):
+            self.used += input.failure.usage or Usage()
         ids = self.ids(before)
         if isinstance(input, ModelReplied):
             assert self.given.isdisjoint(ids), "an id is given once in a run, compacted or not"
