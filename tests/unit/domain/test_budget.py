@@ -210,8 +210,8 @@ def test_a_cost_of_which_a_part_is_unknown_is_too_much() -> None:
 def test_what_failed_attempts_had_cost_counts() -> None:
     """Spec sections 6 and 10: budgets see what was spent, also on what came to nothing."""
     state = begun(Policy(max_cost_usd=Decimal("0.05"), max_total_tokens=1000))
-    broken = replace(failure(503), usage=Usage(900, 5, Decimal("0.04")))
+    broken = replace(failure(503), usage=Usage(975, 5, Decimal("0.04")))
     state = step(step(state, ModelFailed(0.0, broken, 0.0)), Waited(9.0))
-    assert state.counters.usage == Usage(900, 5, Decimal("0.04"))
+    assert state.counters.usage == Usage(975, 5, Decimal("0.04"))
     state = replied(state, call("a", "read"), usage=Usage(10, 5, Decimal("0.01")))
     assert ending(finished(state, "a")).reason == "token_budget"
