@@ -19,10 +19,10 @@ from geode.domain.effort import inherited
 from geode.domain.errors import Misuse
 from geode.domain.models import row_of
 from geode.domain.negotiation import negotiate
-from geode.domain.prices import Price, price_of
+from geode.domain.prices import Price
 from geode.domain.provider import Provider
 from geode.domain.request import AdapterCallRequest
-from geode.domain.routing import Route, resolve
+from geode.domain.routing import Route, price_for, resolve
 from geode.domain.targets import OPENROUTER
 from geode.domain.thinking import Thinking, parse_thinking
 from geode.domain.turns import UserTurn
@@ -180,16 +180,8 @@ class SessionModels:
         return tuple(map(askable, self.fallbacks))
 
     def price_of(self, model: ModelAdapter | Connection) -> Price | None:
-        """What tokens of the model cost, where each of them is paid for and that is known. None for an adapter of the host.
-
-        A plan pays for a span of time. A server that nobody knows may ask another price for a model of a known name:
-        its own row, by the whole id, says it.
-        """
-        if not isinstance(model, Connection) or model.route.target.credential.billing == "subscription":
-            return None
-        prices, route = self._registry.table.prices, model.route
-        bought = route.target.credential.billing in ("api", "credits")
-        return prices.get(route.id) or (price_of(route.model.rpartition("/")[2], prices) if bought else None)
+        """What its tokens cost, where that is known; nobody knows it of an adapter that the host made itself."""
+        return price_for(model.route, self._registry.table.prices) if isinstance(model, Connection) else None
 
     def refuse_unpriced(self) -> None:
         """Misuse where a budget of dollars could not be kept: nobody says what a call of one of the models costs."""
