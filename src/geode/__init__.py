@@ -34,7 +34,6 @@ if TYPE_CHECKING:
     from geode.domain.offload import ResultLimits as ResultLimits
     from geode.domain.policy import Policy as Policy
     from geode.domain.provider import Provider as Provider
-    from geode.domain.reply import Usage as Usage
     from geode.domain.retry import RetryPolicy as RetryPolicy
     from geode.domain.targets import Quirks as Quirks
     from geode.domain.targets import WireName as WireName
@@ -42,6 +41,7 @@ if TYPE_CHECKING:
     from geode.domain.toolkits import Toolkit as Toolkit
     from geode.domain.toolkits import ToolkitContext as ToolkitContext
     from geode.domain.tools import ToolSpec as ToolSpec
+    from geode.domain.usage import Usage as Usage
     from geode.entrypoints.mcp_servers import mcp_servers_from as mcp_servers_from
     from geode.entrypoints.runtime import Runtime as Runtime
     from geode.entrypoints.runtime import run as run
@@ -115,7 +115,7 @@ _HOME: Final = {
     "geode.domain.offload": ("ResultLimits",),
     "geode.domain.mcp_server": ("McpServer",),
     "geode.domain.policy": ("Policy",),
-    "geode.domain.reply": ("Usage",),
+    "geode.domain.usage": ("Usage",),
     "geode.domain.retry": ("RetryPolicy",),
     "geode.domain.provider": ("Provider",),
     "geode.domain.targets": ("Quirks", "WireName"),

@@ -1,6 +1,7 @@
 """What observers and streams see."""
 
 from geode.entrypoints.observers import LogObserver, RichObserver
+from geode.entrypoints.spending import Spending, Spent
 from geode.ports.events import (
     Aborted,
     ApprovalAnswered,
@@ -10,6 +11,7 @@ from geode.ports.events import (
     Finished,
     Hooked,
     ModelCalled,
+    ModelFailed,
     ModelReplied,
     ModelSwitched,
     Nested,
@@ -34,6 +36,7 @@ __all__ = [
     "Hooked",
     "LogObserver",
     "ModelCalled",
+    "ModelFailed",
     "ModelReplied",
     "ModelSwitched",
     "Nested",
@@ -42,6 +45,8 @@ __all__ = [
     "Retrying",
     "RichObserver",
     "RoundClosed",
+    "Spending",
+    "Spent",
     "TextDelta",
     "ThinkingDelta",
     "ToolFinished",

@@ -79,7 +79,10 @@ PLAYED: dict[str, tuple[Script, str]] = {
     ),
     "quickstart: Observe, and count": (
         (calls(("now", {})), says("Noon.")),
-        "round 1: 10 tokens in, 5 out\nround 1: ['ok']\nround 2: 10 tokens in, 5 out\n30 tokens, None\n",
+        (
+            "round 1: 10 tokens in, 5 out\nround 1: ['ok']\nround 2: 10 tokens in, 5 out\n"
+            "30 tokens, None dollars and 2 calls of unknown cost\n"
+        ),
     ),
     "quickstart: System text, effort, temperature": ((says("Flint"),), "Flint\n"),
     "quickstart: Limits": ((says("1, 2, 3"),), "1, 2, 3\n"),

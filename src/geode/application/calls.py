@@ -11,10 +11,10 @@ from geode.application.foreign import text_of
 from geode.application.threads import RaisedInThread
 from geode.domain.content import Part, Text, ToolResult, ToolUseBlock, result
 from geode.domain.loop.inner import Allowance
-from geode.domain.reply import Usage
 from geode.domain.results import Stream
 from geode.domain.rounds import Execution
 from geode.domain.spent import Spent
+from geode.domain.usage import Usage
 from geode.ports.tools import InnerRun, Tool
 
 

@@ -198,6 +198,8 @@ class Run:
         await self._announcer.tell(events.Aborted, why=why)
 
     async def _tell(self, before: State, after: State, input: Input | None = None) -> None:
+        if isinstance(input, ModelFailed):
+            await self._announcer.tell(events.ModelFailed, why=input.failure.message, usage=input.failure.usage)
         if isinstance(after.pending, Wait) and isinstance(input, ModelFailed):
             why, quota = input.failure.message, input.failure.quota
             await self._announcer.tell(events.Retrying, seconds=after.pending.seconds, why=why, quota=quota)

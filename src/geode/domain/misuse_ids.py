@@ -25,6 +25,7 @@ MISUSE_IDS: Final[Mapping[str, str]] = {
     "conversation-type": "`conversation=` takes a `Conversation`: `Conversation.loads(text)` makes one of stored text, "
     "`geode.conversation_from(wire, list)` one of the messages of another program.",
     "conversation-id": "The id of a stored conversation is a name for a file: letters, digits, `_`, `-` and `.`.",
+    "cost-unknown": "A budget of dollars needs models whose calls have a known price, or a provider that says what it charged.",
     "count-tokens-type": "`count_tokens=` takes a function that gives the number of tokens of a text.",
     "definition": "A definition of a tool lacks something, or says something that none has; the message has file and line.",
     "definition-handlers": "A definition has no function of its name, or one that cannot take what its schema names; or a "

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from geode.domain.reply import Usage
+from geode.domain.usage import Usage
 
 
 @dataclass(frozen=True, slots=True)

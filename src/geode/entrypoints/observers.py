@@ -18,6 +18,7 @@ from geode.ports.events import (
     Finished,
     Hooked,
     ModelCalled,
+    ModelFailed,
     ModelReplied,
     ModelSwitched,
     Nested,
@@ -118,7 +119,8 @@ def line_of(event: Event) -> Line | None:
         case Nested(call=call, event=inner):
             line = line_of(inner)
             return line and replace(line, text=f"  {name_text(call)} │ {line.text}")
-        case TextDelta() | ThinkingDelta() | CallDelta() | RoundClosed():
+        # A failed attempt is told by what follows from it.
+        case TextDelta() | ThinkingDelta() | CallDelta() | RoundClosed() | ModelFailed():
             return None
         case ModelCalled(model=model, adapter=adapter, tool_choice=choice, wrap_up=wrap_up):
             return Line(f"round {event.round}: asks {adapter} {model} ({choice}{', to conclude' if wrap_up else ''})", "quiet")

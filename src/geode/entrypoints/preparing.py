@@ -87,6 +87,8 @@ def prepare(settings: Settings, lends: Callable[[Declared, Surroundings], Lends]
     tools = SharedTools(own, sources, validator, clock, prefixed=prefixed, reserved=(RECALL, SEARCH))
     policy = _policy(settings)
     check_search_name(own, policy.defer_above, sources)
+    if policy.max_cost_usd is not None:
+        models.refuse_unpriced()
     prepared = Prepared(
         models,
         settings.get("system", ""),

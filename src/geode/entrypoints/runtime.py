@@ -133,6 +133,7 @@ class _Sessions:
                 prepared.temperature,
                 prepared.thinking,
                 models.askables(self.opened, prepared.temperature, prepared.thinking),
+                models.price_of(model),
             )
             async with self._connecting:
                 if await prepared.tools.open():
@@ -165,7 +166,8 @@ class _Sessions:
         self._check_loop()
         prepared = self._prepared
         model, id = self._models.helper(role)
-        helper = askable(await self.opened(model), id, effort=self._models.effort.of(model))
+        effort, price = self._models.effort.of(model), self._models.price_of(model)
+        helper = askable(await self.opened(model), id, effort=effort, price=price)
         policy, asked = prepared.policy, (conversation or Conversation()).grown(UserTurn(items_of(text)))
         limits = Limits(policy.max_output_tokens, policy.call_timeout_seconds, policy.idle_timeout_seconds)
         check = None if response_schema is None else check_of(response_schema, prepared.validator)

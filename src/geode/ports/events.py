@@ -14,8 +14,9 @@ from geode.domain.content import ToolResult, ToolUseBlock
 from geode.domain.loop.outcome import Outcome
 from geode.domain.negotiation import AdjustmentKind
 from geode.domain.quota import Quota
-from geode.domain.reply import Stop, Usage
+from geode.domain.reply import Stop
 from geode.domain.turns import HintKind
+from geode.domain.usage import Usage
 from geode.ports.hooks import HookPoint
 
 
@@ -72,6 +73,18 @@ class ModelReplied(_Numbered):
     usage: Usage
     route: str
     request_id: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ModelFailed(_Numbered):
+    """The attempt failed, and its deltas are void; whether it is made again is told after it.
+
+    `usage` is what had been told of its tokens, with their cost; None for nothing: what it cost is then not known if
+    any of its reply had come.
+    """
+
+    why: str
+    usage: Usage | None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -232,6 +245,7 @@ Event: TypeAlias = (
     | ThinkingDelta
     | CallDelta
     | ModelReplied
+    | ModelFailed
     | Retrying
     | ModelSwitched
     | ApprovalAsked

@@ -9,10 +9,10 @@ from typing import Any, Generic, Protocol, TypeAlias, TypeVar
 from geode.domain.errors import GeodeError
 from geode.domain.loop.inner import Allowance
 from geode.domain.naming import shown_name
-from geode.domain.reply import Usage
 from geode.domain.spent import Spent
 from geode.domain.tiers import SafetyTier
 from geode.domain.tools import ToolSpec
+from geode.domain.usage import Usage
 from geode.ports.events import Event
 from geode.ports.results import StoredResults
 

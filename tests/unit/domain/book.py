@@ -35,11 +35,12 @@ from geode.domain.loop.inputs import (
     Waited,
 )
 from geode.domain.policy import Policy
-from geode.domain.reply import AdapterCallResult, Stop, Usage
+from geode.domain.reply import AdapterCallResult, Stop
 from geode.domain.spent import Spent
 from geode.domain.tiers import SafetyTier
 from geode.domain.tools import ToolFacts
 from geode.domain.turns import AssistantTurn, ToolResultsTurn, Turn
+from geode.domain.usage import Usage
 from geode.domain.verdicts import Valid, Verdict
 
 FREE = (SafetyTier.SAFE, SafetyTier.MCP_TRUSTED)
@@ -150,6 +151,8 @@ class Book:
         self.round: list[Noted] = []
         self.text = ""
         self.usages: list[Usage] = []
+        # Of attempts that came to nothing.
+        self.lost: list[Usage] = []
         self.executions: list[str] = []
         # What calls have spent beside their execution: they may be runs themselves.
         self.inside: list[Spent] = []
@@ -170,6 +173,7 @@ class Book:
             case ModelReplied(reply=reply, verdicts=verdicts):
                 self.replied(reply, verdicts, ids)
             case ModelFailed(failure=failure, jitter=jitter):
+                self.lost += [failure.usage] if failure.usage is not None else []
                 self.failed(failure, jitter)
             case CallRefused():
                 self.end("Failed", "request_error")
@@ -218,7 +222,7 @@ class Book:
 
     @property
     def tokens(self) -> int:
-        all = (*self.usages, *(spent.usage for spent in self.inside))
+        all = (*self.usages, *self.lost, *(spent.usage for spent in self.inside))
         return sum(usage.input_tokens + usage.output_tokens for usage in all)
 
     @property
@@ -235,7 +239,7 @@ class Book:
         if policy.max_total_tokens is not None and tokens + last.total_tokens >= policy.max_total_tokens:
             return "token_budget"
         if policy.max_cost_usd is not None and self.usages:
-            all = (*self.usages, *(spent.usage for spent in self.inside))
+            all = (*self.usages, *self.lost, *(spent.usage for spent in self.inside))
             costs = [usage.cost_usd for usage in all if usage.cost_usd is not None]
             spent = sum(costs, Decimal(0))
             if last.cost_usd is None or spent >= policy.max_cost_usd or spent + last.cost_usd > policy.max_cost_usd:

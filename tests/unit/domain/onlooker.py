@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from decimal import Decimal
 from typing import Any, Protocol, TypeVar
 
@@ -44,12 +45,13 @@ from geode.domain.loop.resuming import taken_up
 from geode.domain.loop.state import State
 from geode.domain.loop.step import step
 from geode.domain.policy import Policy
-from geode.domain.reply import AdapterCallResult, Stop, Usage
+from geode.domain.reply import AdapterCallResult, Stop
 from geode.domain.rounds import executions
 from geode.domain.spent import Spent
 from geode.domain.tiers import SafetyTier
 from geode.domain.tools import ToolFacts
 from geode.domain.turns import AssistantTurn, ToolResultsTurn, UserTurn
+from geode.domain.usage import Usage
 from geode.domain.verdicts import Invalid, Unknown, Valid, Verdict
 from tests.unit.domain.book import Book, Noted, breaches, meant
 from tests.unit.domain.builders import OWNER, begun, failure, ok, reply
@@ -67,6 +69,7 @@ FAULTS = [
     *[failure(503), failure(429, hint=RetryHint(5.0, False, "5")), failure(None, phase="connect"), failure(408)] * 6,
     *[failure(429, hint=RetryHint(900.0, False, "900"))] * 3,
     failure(200, phase="stream", after_output=True),
+    *[replace(failure(503), usage=Usage(20, 5)), replace(failure(None, phase="connect"), usage=Usage(20, 0))] * 2,
     *(failure(400), failure(402), failure(401), *[failure(400, code="context_length_exceeded")] * 3),
 ]
 ANSWERS: list[Decision] = [
@@ -312,6 +315,8 @@ class Onlooker:
         self.twin = step(loads(State, dumps(self.twin)) if self.thorough else self.twin, input)
         if isinstance(input, ModelReplied):
             self.used += input.reply.usage
+        if isinstance(input, ModelFailed):
+            self.used += input.failure.usage or Usage()
         ids = self.ids(before)
         if isinstance(input, ModelReplied):
             assert self.given.isdisjoint(ids), "an id is given once in a run, compacted or not"

@@ -19,9 +19,10 @@ from geode.domain.loop.inner import inner_run_id
 from geode.domain.loop.inputs import Input, ToolFinished
 from geode.domain.loop.recording import Happened, replay
 from geode.domain.loop.state import State
-from geode.domain.reply import AdapterCallResult, Stop, Usage
+from geode.domain.reply import AdapterCallResult, Stop
 from geode.domain.request import AdapterCallRequest, Capabilities
 from geode.domain.turns import AssistantTurn, UserTurn
+from geode.domain.usage import Usage
 from geode.events import Nested, ToolStarted
 from geode.ports.journal import Journal
 from geode.ports.model import Emit

@@ -11,10 +11,11 @@ from geode.domain.content import Opaque, Owner, Text, ToolUseBlock
 from geode.domain.errors import Misuse
 from geode.domain.failures import CallFailure
 from geode.domain.json_value import dump_json
-from geode.domain.reply import AdapterCallResult, ReplyItem, Stop, Usage
+from geode.domain.reply import AdapterCallResult, ReplyItem, Stop
 from geode.domain.request import AdapterCallRequest, Capabilities
 from geode.domain.retry import read_retry_hint
 from geode.domain.script import Called, Drops, Fails, Hangs, Malformed, Reply, Said, Step, Thought, step_problem
+from geode.domain.usage import Usage
 from geode.ports.model import CallPart, Emit, TextPart, ThinkingPart
 
 

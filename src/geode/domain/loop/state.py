@@ -15,9 +15,9 @@ from geode.domain.habits import Habits
 from geode.domain.loop.actions import Action, RunStage
 from geode.domain.policy import Policy
 from geode.domain.recovery import Recovery
-from geode.domain.reply import Usage
 from geode.domain.tools import ToolFacts
 from geode.domain.turns import AssistantTurn
+from geode.domain.usage import Usage
 
 
 @dataclass(frozen=True, slots=True)

@@ -24,11 +24,11 @@ from geode.entrypoints.cli.interrupts import unless_cut_off
 from geode.entrypoints.cli.route import load_sdk, route
 from geode.entrypoints.cli.run import Told, journal_of, policy_of, tell_way_on
 from geode.entrypoints.cli.shown import AsItComes
-from geode.entrypoints.cli.spending import Spending
 from geode.entrypoints.cli.tools import given_tools
 from geode.entrypoints.config import configuration
 from geode.entrypoints.runtime import Session, session
 from geode.entrypoints.settings import Settings
+from geode.entrypoints.spending import Spending
 from geode.ports.events import Event, Finished
 
 _OTHER_MODEL: Final = "or choose another model: /model"
@@ -148,7 +148,7 @@ class Chat:
         outcome: Outcome | None = None
         async with aclosing(events):
             async for event in events:
-                self.spending.event(event)
+                self.spending(event)
                 self._told(event)
                 if isinstance(event, Finished):
                     outcome = event.outcome

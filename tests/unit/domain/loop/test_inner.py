@@ -16,8 +16,8 @@ from geode.domain.loop.inputs import ToolFinished
 from geode.domain.loop.state import State
 from geode.domain.loop.step import step
 from geode.domain.policy import Policy
-from geode.domain.reply import Usage
 from geode.domain.spent import Spent
+from geode.domain.usage import Usage
 from tests.unit.domain.builders import begun, call, expect, finished, replied
 
 DIME = Decimal("0.10")

@@ -12,12 +12,13 @@ import pytest
 from geode.adapters.journal_file import FileJournal
 from geode.domain.content import ToolUseBlock
 from geode.domain.loop.inner import inner_run_id
-from geode.domain.reply import Stop, Usage
+from geode.domain.reply import Stop
 from geode.domain.script import Step
+from geode.domain.usage import Usage
 from geode.entrypoints.cli.main import main
-from geode.entrypoints.cli.spending import Spending
 from geode.entrypoints.demo.timeline import Timeline
 from geode.entrypoints.observers import line_of
+from geode.entrypoints.spending import Spending
 from geode.events import Event, ModelCalled, ModelReplied, Nested, Notice, RoundClosed, ToolFinished
 from geode.ports import Text, ToolResult
 from geode.testing import ScriptedModel, calls, default_model, says
@@ -154,8 +155,8 @@ def test_replies_inside_count_by_their_model_and_are_no_part_of_the_conversation
             route="",
             request_id="",
         )
-        spending.event(wrap(called))
-        spending.event(wrap(replied))
+        spending(wrap(called))
+        spending(wrap(replied))
 
     heard("r", "big", Usage(100, 10), lambda event: event)
     heard("i", "small", Usage(7, 1), nested)
