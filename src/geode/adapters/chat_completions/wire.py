@@ -26,10 +26,11 @@ from geode.domain.content import Document, DocumentUrl, Image, ImageUrl, Opaque,
 from geode.domain.failures import CallFailure
 from geode.domain.json_value import clean_text, dump_bytes, exact_json
 from geode.domain.relay import NO_OPTIONS, RelayOptions
-from geode.domain.reply import AdapterCallResult, ReplyItem, Stop, Usage
+from geode.domain.reply import AdapterCallResult, ReplyItem, Stop
 from geode.domain.request import AdapterCallRequest
 from geode.domain.targets import ContentBesideCalls
 from geode.domain.turns import AssistantTurn, ToolResultsTurn, Turn, UserTurn, flagged_parts, visible
+from geode.domain.usage import Usage
 from geode.domain.wire_names import sent_name
 
 STOPS: Final[Mapping[str, Stop]] = {
@@ -45,6 +46,8 @@ STOPS: Final[Mapping[str, Stop]] = {
 BROKEN: Final = frozenset({"error", "network_error"})
 # Fields of an assistant message that only their owner understands; they go back as they came.
 OPAQUE_FIELDS: Final = ("reasoning_details", "reasoning_content", "reasoning")
+# Where servers tell what came from their cache that do not tell it in the details: Moonshot, Mistral, DeepSeek.
+_CACHED: Final = ("cached_tokens", "num_cached_tokens", "prompt_cache_hit_tokens")
 _BESIDE_CALLS: Final[Mapping[ContentBesideCalls, bytes]] = {"null": b"null", "empty": b'""', "absent": b""}
 # OpenRouter's own ids, behind which another model may answer each time: what one thought is not for the next.
 _CHOSEN_ANEW: Final = frozenset({"openrouter/auto", "openrouter/free"})
@@ -89,13 +92,16 @@ class ChatWire:
             AdapterCallResult(
                 tuple(_items(message, owner, self.dialect)),
                 Stop.REFUSAL if refusal else STOPS.get(word, Stop.UNKNOWN),
-                _usage(mapping(body.json.get("usage"))),
+                self.usage(body.json),
                 string(choices[0].get("native_finish_reason")) or word,
                 {"type": "refusal", "explanation": refusal} if refusal else None,
                 _route(body.json),
                 body.request_id,
             )
         )
+
+    def usage(self, body: Mapping[str, Any]) -> Usage:
+        return _usage(mapping(body.get("usage")))
 
     def accumulator(self) -> ChatStream:
         return ChatStream()
@@ -256,11 +262,17 @@ def _route(body: Mapping[str, Any]) -> str:
 
 
 def _usage(usage: Mapping[str, Any]) -> Usage:
-    """Tokens, and the charge where the server says what it charged."""
+    """Tokens, and the charge where the server says what it charged.
+
+    What the total has more than both sides was written too: Google leaves its thinking out of the completion.
+    """
+    details, went_in = mapping(usage.get("prompt_tokens_details")), number(usage.get("prompt_tokens"))
+    cached = (details.get("cached_tokens"), *(usage.get(name) for name in _CACHED))
     return Usage(
-        number(usage.get("prompt_tokens")),
-        number(usage.get("completion_tokens")),
+        went_in,
+        max(number(usage.get("completion_tokens")), number(usage.get("total_tokens")) - went_in if went_in else 0),
         amount(usage.get("cost")),
-        number(mapping(usage.get("prompt_tokens_details")).get("cached_tokens")),
+        max(map(number, cached)),
         number(mapping(usage.get("completion_tokens_details")).get("reasoning_tokens")),
+        cache_write_input_tokens=number(details.get("cache_write_tokens")),
     )
