@@ -10,10 +10,11 @@ from typing import Any
 import pytest
 
 import geode
+from geode.application.structured import AnswerError
 from geode.domain.conversation import Conversation
-from geode.domain.errors import Misuse
+from geode.domain.errors import Misuse, RequestRefused
 from geode.domain.policy import Policy
-from geode.domain.script import Fails, Reply, Step, calls, fails, malformed, says, thinks
+from geode.domain.script import Fails, Reply, Step, calls, fails, malformed, refuses, says, thinks
 from geode.domain.turns import AssistantTurn
 from geode.entrypoints.compliance.emulated import serve
 from geode.entrypoints.compliance.playing import AT_ONCE, READER
@@ -163,6 +164,62 @@ async def test_what_such_a_model_does_not_take_is_refused_and_nothing_leaves(rel
     there = relay(says("never"))
     for settings in ({"effort": "minimal"}, {"temperature": 0.2}, {"temperature": 0.2, "effort": "none"}):
         assert isinstance(await ran(GPT, **settings), geode.Failed)
+    assert there.bodies == []
+
+
+# ---- a schema for the answer ------------------------------------------------------------------------
+
+ANSWER = {
+    "title": "Weather",
+    "type": "object",
+    "properties": {"city": {"type": "string"}},
+    "required": ["city"],
+    "additionalProperties": False,
+}
+
+
+@pytest.mark.parametrize("model", [CLAUDE, GPT])
+async def test_a_schema_requires_its_parameters_and_loosens_nothing_when_it_is_tried_again(relay: Any, model: str) -> None:
+    there = relay(fails(429), fails(502), says('{"city": "Paris"}'))
+    effort = {"effort": "high"} if model == GPT else {}
+    settings: dict[str, Any] = {"model": model, "policy": Policy(retry=AT_ONCE), **effort}
+    async with geode.Runtime(**settings, provider_options={"openrouter": {"only": ["x"], "zdr": True}}) as runtime:
+        served = await runtime.ask("Where?", response_schema=ANSWER)
+
+    assert served.value == {"city": "Paris"}
+    first, *others = there.bodies
+    assert others == [first] * 2
+    assert first["provider"] == {"only": ["x"], "zdr": True, "require_parameters": True}
+    assert first["response_format"] == {
+        "type": "json_schema",
+        "json_schema": {"name": "Weather", "strict": True, "schema": ANSWER},
+    }
+    assert first.get("reasoning") == (effort or None)
+
+
+async def test_an_endpoint_that_does_not_hold_the_schema_is_found_out_here(relay: Any) -> None:
+    relay(says('{"town": "Paris"}'))
+    async with geode.Runtime(model=CLAUDE) as runtime:
+        served = await runtime.ask("Where?", response_schema=ANSWER)
+    with pytest.raises(AnswerError):
+        _ = served.value
+
+
+async def test_a_refusal_is_asked_for_once_and_nothing_is_loosened_for_it(relay: Any) -> None:
+    there = relay(refuses("I will not."), says('{"city": "Paris"}'))
+    async with geode.Runtime(model=CLAUDE) as runtime:
+        served = await runtime.ask("Where?", response_schema=ANSWER)
+    with pytest.raises(AnswerError):
+        _ = served.value
+    assert len(there.bodies) == 1
+
+
+async def test_an_explicit_false_beside_a_schema_is_refused_and_nothing_leaves(relay: Any) -> None:
+    there = relay(says("never"))
+    options = {"openrouter": {"require_parameters": False}}
+    async with geode.Runtime(model=CLAUDE, provider_options=options) as runtime:
+        with pytest.raises(RequestRefused, match="require_parameters is false, and a schema needs it true"):
+            await runtime.ask("Where?", response_schema=ANSWER)
     assert there.bodies == []
 
 
