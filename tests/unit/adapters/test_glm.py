@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -12,6 +13,7 @@ from geode.adapters.chat_completions.wire import ChatWire
 from geode.domain.choice import Auto, Named, NoTools, Required, ToolChoice
 from geode.domain.content import Opaque, Owner, Text
 from geode.domain.conversation import Conversation
+from geode.domain.models import ModelRow
 from geode.domain.negotiation import negotiate
 from geode.domain.reply import Stop
 from geode.domain.request import AdapterCallRequest, Limits
@@ -80,6 +82,13 @@ def test_calls_of_a_stream_are_asked_for_as_they_grow(streamed: bool, tools: tup
 def test_a_choice_is_said_as_on_its_wire_and_the_tools_stay(choice: ToolChoice, word: Any) -> None:
     made = body(tools=(T1,), tool_choice=choice)
     assert (made["tool_choice"], len(made["tools"])) == (word, 1)
+
+
+@pytest.mark.parametrize(("choice", "shown"), [(Required(), "required"), (Named("t1"), '"t1"')])
+def test_a_model_that_is_known_to_choose_by_itself_is_a_row_and_refused_here(choice: ToolChoice, shown: str) -> None:
+    able = replace(ABLE, models=(ModelRow("glm-5.3", forced_choice=False), *ABLE.models))
+    asked = AdapterCallRequest("glm-5.3", Conversation((user("hi"),)), tools=(T1,), tool_choice=choice)
+    assert negotiate("glm-payg", asked, able).failure() == f"glm-payg: model glm-5.3 cannot be given tool_choice {shown}"
 
 
 @pytest.mark.parametrize("most", [1, 131_072])

@@ -97,7 +97,7 @@ def test_the_charge_is_what_the_relay_says_it_charged() -> None:
 
 
 def test_the_route_is_the_endpoint_that_served_and_the_model_it_was_asked_for() -> None:
-    endpoints = set[str]()
+    endpoints = set[str | None]()
     for one in answered():
         endpoint, model = last(one, "provider"), last(one, "model")
         route = read(one).unwrap().route
