@@ -305,6 +305,16 @@ def test_the_id_of_a_request_and_the_words_of_a_body_are_read() -> None:
     assert failed(codex, *ended(BODY)).error_code == "invalid_prompt"
 
 
+def test_a_wait_for_a_network_without_end_is_not_waited_for() -> None:
+    waits = {"type": "error", "message": "Reconnecting... waiting for network (Connection failed: error sending request)"}
+    assert codex.hopeless(waits)
+    assert not codex.hopeless(RETRYING)
+    assert not codex.hopeless(message("Reconnecting... waiting for network"))
+    failure = failed(codex, *STARTED, waits)
+    assert (failure.status, classify_retry_error(failure)) == (None, FailureClass.CONNECTION)
+    assert replied(codex, waits, message("hi"), COMPLETED).text == "hi"
+
+
 def test_without_an_end_of_the_turn_nothing_is_said() -> None:
     assert codex.answer(ASKED, ran(*STARTED, WARNING, RETRYING, message("hi"))) is None
 

@@ -51,6 +51,7 @@ _ARGUMENTS: Final = (
     *("exec", "--json", "--skip-git-repo-check", "--sandbox=read-only"),
     *("--ephemeral", "--ignore-user-config", "--ignore-rules"),
 )
+_WAITING: Final = "Reconnecting... waiting for network"
 _INCOMPLETE: Final = re.compile(r"Incomplete response returned, reason: (\w+)")
 _STOPS: Final = {"max_output_tokens": Stop.MAX_TOKENS, "content_filter": Stop.CONTENT_FILTER}
 _STATUS: Final = re.compile(r"(?:unexpected status|exceeded retry limit, last status:) (\d{3})\b")
@@ -103,9 +104,16 @@ def answer(asked: Asked, ran: Ran) -> Answer | None:
                 return _completed(asked, event, _messages(ran))
             case "turn.failed":
                 return _failed(asked, string(mapping(event.get("error")).get("message")), _messages(ran))
+            case "error" if hopeless(event):
+                return Failure(CallFailure(None, "connect", string(event.get("message"))))
             case _:
                 continue
     return None
+
+
+def hopeless(event: Event) -> bool:
+    """Where nobody answers at the address it waits for a network without end, whatever it is told of retries."""
+    return event.get("type") == "error" and string(event.get("message")).startswith(_WAITING)
 
 
 def _messages(ran: Ran) -> list[str]:
@@ -172,4 +180,4 @@ _BY_WORDS: Final[tuple[tuple[str, Callable[[str], CallFailure]], ...]] = (
     ("stream disconnected before completion", lambda text: CallFailure(None, "stream", text)),
 )
 
-CODEX: Final = TextProgram("codex", CAPABILITIES, "", problem, invocation, answer)
+CODEX: Final = TextProgram("codex", CAPABILITIES, "", problem, invocation, answer, hopeless)
