@@ -28,7 +28,7 @@ unexport PYTHONPATH
 unexport PYTHONHOME
 
 .DELETE_ON_ERROR:
-.PHONY: help setup demo test check format-check lint types imports mutate loop-model bench crowd fuzz conversations guard big-results kills peers real format lock always
+.PHONY: help setup demo test check format-check lint types imports mutate loop-model bench crowd fuzz conversations guard big-results many-tools kills peers real format lock always
 
 help: ## say what can be made
 	@sed -n 's/^\([a-z-]*\):.*## /\1	/p' $(firstword $(MAKEFILE_LIST)) | expand -t 10
@@ -77,6 +77,9 @@ guard: $(INSTALLED) ## N random results are made short enough and judged (10000)
 
 big-results: $(INSTALLED) ## a 200 MB text and a 50 MB JSON: what the model reads of them, and in how much memory
 	@$(BIN)/python -m tests.big_results $(ARGS)
+
+many-tools: $(INSTALLED) ## what 500 tools cost the context, in the list and deferred
+	@$(BIN)/python -m tests.many_tools $(ARGS)
 
 kills: $(INSTALLED) ## kill runs N times (300), resume them, and look what became of them
 	@$(BIN)/python -m tests.kills.killing --kills $(or $(N),300) $(ARGS)

@@ -29,6 +29,7 @@ from geode.entrypoints.compliance.schema import SchemaContract, SchemaHarness
 from geode.entrypoints.compliance.streaming import StreamingContract
 from geode.entrypoints.compliance.tokens import TokenCounterContract, TokenCounterHarness
 from geode.entrypoints.compliance.tool_choice import ToolChoiceContract
+from geode.entrypoints.compliance.tool_sources import ToolSourceContract, ToolSourceHarness
 from geode.entrypoints.compliance.tools import ToolContract, ToolHarness
 
 __all__ = [
@@ -70,5 +71,7 @@ __all__ = [
     "ToolChoiceContract",
     "ToolContract",
     "ToolHarness",
+    "ToolSourceContract",
+    "ToolSourceHarness",
     "Withheld",
 ]

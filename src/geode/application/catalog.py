@@ -6,10 +6,12 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Final, Protocol
 
+from geode.application.searching import deferred_of, search_tool
 from geode.domain.approval import Grant
 from geode.domain.arguments import argument_error
 from geode.domain.content import ToolUseBlock
 from geode.domain.naming import closest
+from geode.domain.tool_search import SEARCH, search_problem
 from geode.domain.tools import ToolFacts, ToolSpec, schema_digest
 from geode.domain.verdicts import Invalid, Unknown, Valid, Verdict
 from geode.ports.schema import Check, SchemaValidator
@@ -30,12 +32,16 @@ class Checks(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Catalog:
-    """An immutable set of tools. Each schema is compiled once, when its tool is first called."""
+    """An immutable set of tools, of which the model need not be told those that are `deferred`.
+
+    Each schema is compiled once, when its tool is first called.
+    """
 
     tools: Mapping[str, Tool]
     validator: SchemaValidator
     specs: tuple[ToolSpec, ...]
     facts: Mapping[str, ToolFacts]
+    deferred: frozenset[str] = frozenset()
     _checks: dict[str, Check] = field(default_factory=dict[str, Check], repr=False, compare=False)
 
     @staticmethod
@@ -43,6 +49,19 @@ class Catalog:
         """The catalogue of `tools`, whose names are distinct."""
         facts = {tool.spec.name: _facts(tool) for tool in tools}
         return Catalog({tool.spec.name: tool for tool in tools}, validator, tuple(tool.spec for tool in tools), facts)
+
+    def deferring(self, above: int | None) -> Catalog:
+        """The catalogue with those of its tools deferred that are to be, and then with the tool that finds them.
+
+        `above` is `Policy.defer_above`.
+        """
+        tools = tuple(self.tools.values())
+        deferred = deferred_of(tools, above)
+        if not deferred:
+            return self
+        found = self.joined(search_tool(tools, deferred))
+        facts = {**found.facts, SEARCH: replace(found.facts[SEARCH], forwards=True)}
+        return replace(found, facts=facts, deferred=deferred)
 
     def joined(self, tool: Tool) -> Catalog:
         """The catalogue with one more tool, of a name that it does not have."""
@@ -66,6 +85,8 @@ class Catalog:
         if broken is not None:
             return Invalid((broken,))
         errors = self._check_of(tool)(call.input)
+        if not errors and self.facts[call.name].forwards and (problem := search_problem(call.input)):
+            errors = (problem,)
         return Invalid(errors) if errors else Valid()
 
     def _check_of(self, tool: Tool) -> Check:
@@ -99,8 +120,11 @@ def _facts(tool: Tool) -> ToolFacts:
     )
 
 
-def said_of_denied(tools: Mapping[str, ToolFacts], grants: Sequence[Grant]) -> str:
-    """What the operator has to know where nobody can approve: which tools will be denied. "" for none."""
+def said_of_denied(tools: Mapping[str, ToolFacts], grants: Sequence[Grant], subagent: str = "") -> str:
+    """What the operator has to know where nobody can approve: which tools will be denied. "" for none.
+
+    `subagent` is the name of the one whose tools they are, where they are none of the session's own.
+    """
     granted = {grant.tool for grant in grants}
     denied = [
         f"{name} is {facts.tier.name}" for name, facts in tools.items() if facts.tier.needs_approval and name not in granted
@@ -110,4 +134,5 @@ def said_of_denied(tools: Mapping[str, ToolFacts], grants: Sequence[Grant]) -> s
     names = f"{', '.join(denied[:_SHOWN])}{f' and {len(denied) - _SHOWN} more' if len(denied) > _SHOWN else ''}"
     found = any(tools[name].origin for name in tools if tools[name].tier.needs_approval)
     way_out = "tiers= or trusted=True of the McpServer" if found else '@tool(tier="safe")'
-    return f"{names} and the session has no approve=; every call will be denied. Add approve=, or {way_out}"
+    where = f"in the sub-agent {subagent} " if subagent else ""
+    return f"{where}{names} and the session has no approve=; every call will be denied. Add approve=, or {way_out}"

@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 
 from geode.application.announcer import Announcer
 from geode.application.askable import Askable, window_of
+from geode.application.catalog import Catalog
 from geode.application.foreign import explained, handed, warn
 from geode.application.hooking import Hooking
 from geode.application.one_call import one_call
@@ -21,10 +22,11 @@ from geode.domain.loop.inputs import CallRefused, Compacted, Input, ModelFailed,
 from geode.domain.loop.state import State
 from geode.domain.models import row_of
 from geode.domain.negotiation import negotiate
+from geode.domain.prices import Price
 from geode.domain.reply import AdapterCallResult
 from geode.domain.request import AdapterCallRequest, Limits
 from geode.domain.thinking import Thinking, ThinkingBudget
-from geode.domain.tools import ToolSpec
+from geode.domain.tool_search import as_run
 from geode.domain.verdicts import Unknown
 from geode.ports import events
 from geode.ports.clock import Clock
@@ -43,6 +45,7 @@ class Asking:
     temperature: float | None = None
     thinking: Thinking | None = None
     fallbacks: tuple[Askable, ...] = ()
+    price: Price | None = None
 
     @property
     def owner(self) -> Owner:
@@ -76,9 +79,10 @@ class Asking:
             effort=one.effort,
             temperature=one.temperature,
             thinking=one.thinking,
+            price=one.price,
         )
 
-    def request(self, state: State, call: CallModel, tools: tuple[ToolSpec, ...], *, streamed: bool) -> AdapterCallRequest:
+    def request(self, state: State, call: CallModel, tools: Catalog, *, streamed: bool) -> AdapterCallRequest:
         """The request for the pending call."""
         limits = Limits(call.max_output_tokens, call.timeout_seconds, state.terms.policy.idle_timeout_seconds)
         concludes = call.wrap_up is not None and isinstance(self.thinking, ThinkingBudget)
@@ -86,13 +90,14 @@ class Asking:
             self.model,
             state.closed,
             self.system,
-            tools,
+            tools.specs,
             call.tool_choice,
             limits,
             self.effort,
             self.temperature,
             None if concludes else self.thinking,
             streamed,
+            deferred=tools.deferred,
         )
 
 
@@ -124,7 +129,7 @@ class ModelCall:
         if closed:
             return CallRefused(self._clock.now(), f"{state.terms.owner.adapter} cannot be asked: {closed}")
         adapter = self._asking.adapter
-        built = self._asking.request(state, call, self._tools.specs, streamed=self._announcer.streamed)
+        built = self._asking.request(state, call, self._tools.now, streamed=self._announcer.streamed)
         request = await self._hooking.before_model(built)
         if isinstance(request, Veto):
             return CallRefused(self._clock.now(), request.why)
@@ -145,7 +150,7 @@ class ModelCall:
             wrap_up=call.wrap_up is not None,
         )
         self._shown, self._said = False, []
-        answer = await one_call(adapter, sent, self._emit, self._announcer.being_cancelled)
+        answer = await one_call(adapter, sent, self._emit, self._announcer.being_cancelled, self._asking.price)
         failure = answer.swap().value_or(None)
         if failure is not None:
             facts = replace(failure, after_output=failure.after_output or self._shown, partial="".join(self._said))
@@ -205,7 +210,8 @@ class ModelCall:
 
     async def _replied(self, reply: AdapterCallResult, left_out: Collection[str]) -> ModelReplied:
         calls = reply.calls
-        verdicts = tuple(Unknown(()) if one.name in left_out else self._tools.check(one) for one in calls)
+        runs = (as_run(one, self._tools.facts) for one in calls)
+        verdicts = tuple(Unknown(()) if one.name in left_out else self._tools.check(one) for one in runs)
         if self._announcer.heard:
             await self._announcer.tell(
                 events.ModelReplied,

@@ -32,13 +32,15 @@ Kit: TypeAlias = tuple[Toolkit, ...] | ChooseToolkits
 class SessionTools:
     """What runs of one session choose from. `extra` are geode's own tools, which no toolkit takes away.
 
-    Each of `kits` has to hold a tool; those that are functions are asked anew before every round.
+    Each of `kits` has to hold a tool; those that are functions are asked anew before every round. `defer_above` is the
+    policy's.
     """
 
     shared: SharedTools
     extra: tuple[Tool, ...] = ()
     kits: tuple[Kit, ...] = ()
     deps: Any = None
+    defer_above: int | None = None
 
     @property
     def chooses(self) -> bool:
@@ -109,6 +111,7 @@ class ToolsInForce:
         whole = offer.catalog
         names = [name for name in whole.tools if self._holds(name, kits)] if kits else list(whole.tools)
         kept = whole if len(names) == len(whole.tools) else whole.only(names)
+        kept = kept.deferring(self._of.defer_above)
         for tool in self._of.extra:
             kept = kept.joined(tool)
         return kept
@@ -118,7 +121,7 @@ class ToolsInForce:
         return all(in_force(kit, names) for kit in kits)
 
     def _is_extra(self, name: str) -> bool:
-        return any(tool.spec.name == name for tool in self._of.extra)
+        return self.now.facts[name].forwards or any(tool.spec.name == name for tool in self._of.extra)
 
     def _kits(self, round: int) -> list[tuple[Toolkit, ...]]:
         context = ToolkitContext(self._of.deps, self._run_id, round)

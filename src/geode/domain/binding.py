@@ -59,7 +59,7 @@ def _prefixes(request: AdapterCallRequest) -> Sequence[str]:
     Opaque items are left out of it: what is dropped of them must not undo what was made later.
     """
     tools = [[tool.name, tool.description, tool.input_schema, tool.strict] for tool in request.tools]
-    head = dump_json([request.system, tools])
+    head = dump_json([request.system, tools, *([sorted(request.deferred)] if request.deferred else [])])
     key = f"prefix {_digest('', head)}"
     prefixes = [*request.conversation.memo.get(key, (_digest("", head),))]
     for turn in request.turns[len(prefixes) - 1 :]:

@@ -28,7 +28,8 @@ class ModelRow:
     `sampling_at_none`: takes one at effort `none`, which is its effort unless told otherwise.
     `efforts`: the words it takes, None where that is not known; `default_effort`: the provider's own, where that
     is known. `effort_beside_tools`: those it takes in a request with tools. `binds_prefix`: its thinking holds
-    only after the very prefix it was made after. `window` and `output`: tokens that it reads, and writes, at most.
+    only after the very prefix it was made after. `tool_search`: its server searches tools that it is sent and does not
+    show to the model. `window` and `output`: tokens that it reads, and writes, at most.
     `maker`: the identity that makes it; "" where that is open, and then the row holds for whoever serves the id.
     `here`: it was declared for one target alone.
     """
@@ -43,6 +44,7 @@ class ModelRow:
     default_effort: str | None = None
     effort_beside_tools: EffortBesideTools = "any"
     binds_prefix: bool = False
+    tool_search: bool = False
     window: int | None = None
     output: int | None = None
     maker: str = ""
@@ -82,6 +84,9 @@ _MAKERS: Final[Mapping[tuple[str, str], str]] = {
     ("chat", "openai"): "openai",
     ("chat", "glm"): "glm",
 }
+# The servers that search tools themselves, by wire and address. That of Responses does it too, but it puts what it found
+# into a namespace and refuses each call in a history that does not name it; a call that another model made never does.
+_SEARCHING: Final = frozenset({("messages", "https://api.anthropic.com")})
 # What this relay calls the makers.
 _PUBLISHERS: Final[Mapping[str, str]] = {"anthropic": "anthropic", "openai": "openai", "glm": "z-ai"}
 
@@ -89,9 +94,11 @@ _PUBLISHERS: Final[Mapping[str, str]] = {"anthropic": "anthropic", "openai": "op
 def rows_for(target: Target, rows: Iterable[ModelRow]) -> tuple[ModelRow, ...]:
     """The rows that hold for the models of `target`, by the ids that it knows them by.
 
-    A row whose prefix begins with the namespace of a target holds there alone.
+    A row whose prefix begins with the namespace of a target holds there alone. Tools are searched by the makers' own
+    servers, and by others only where a row for them alone says so.
     """
-    held = [one for row in rows for one in _held(target, row)]
+    searches = target.transport is not None and (target.transport.wire, target.transport.base_url.rstrip("/")) in _SEARCHING
+    held = [replace(one, tool_search=one.tool_search and (searches or one.here)) for row in rows for one in _held(target, row)]
     # Of two with the same name the one that is for this target alone comes first, and so is found.
     return tuple(sorted(held, key=lambda one: not one.here))
 

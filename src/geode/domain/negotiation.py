@@ -19,6 +19,7 @@ from geode.domain.request import AdapterCallRequest, Capabilities, not_there
 from geode.domain.sent_media import carried, shown, with_words
 from geode.domain.sent_tools import tools_problem
 from geode.domain.thinking import ThinkingBudget, thinking_kind
+from geode.domain.tool_search import SEARCH
 from geode.domain.turns import AssistantTurn, ToolResultsTurn, Turn, UserTurn, visible
 from geode.domain.without_calls import without_calls
 
@@ -61,6 +62,7 @@ def negotiate(adapter: str, request: AdapterCallRequest, able: Capabilities) -> 
     are too many: a run does not end for them.
     """
     target = _Target(Owner(adapter, request.model), able, row_of(request.model, able.models))
+    request = _with_deferred(request, target)
     if not target.row.sampling and request.temperature == _DEFAULT_TEMPERATURE:
         request = replace(request, temperature=None)
     problem = next(_problems(request, target), None)
@@ -207,6 +209,25 @@ def _of_turns(request: AdapterCallRequest, target: _Target) -> Iterator[str]:
 
 
 # ---- what goes out otherwise -------------------------------------------------------------------
+
+
+def _with_deferred(request: AdapterCallRequest, target: _Target) -> AdapterCallRequest:
+    """Deferred tools stay behind, and the search tool goes out; or they go out marked, where the server searches them.
+
+    One that the choice names goes out as any other. Where they are too many to be sent the server cannot search them.
+    """
+    if not request.deferred:
+        return request
+    named = request.tool_choice.name if isinstance(request.tool_choice, Named) else None
+    deferred = request.deferred.intersection(tool.name for tool in request.tools) - {named}
+    schemas = target.able.schemas
+    if deferred and target.able.supports_tools and target.able.tool_search and target.row.tool_search:
+        tools = tuple(tool for tool in request.tools if tool.name != SEARCH or named == SEARCH)
+        if schemas is None or tools_problem(tools, schemas) is None:
+            return replace(request, tools=tools, deferred=deferred)
+    tools = tuple(tool for tool in request.tools if tool.name not in deferred)
+    return replace(request, tools=tools, deferred=frozenset())
+
 
 _Adjusted: TypeAlias = tuple[AdapterCallRequest, Adjustment | None]
 

@@ -23,10 +23,10 @@ _FROM_ONE: Final = (
 )
 _FROM_NONE: Final = (
     *("max_tool_calls", "max_pauses", "max_empty_replies", "max_calls_under_none", "max_compactions", "wrap_up_rounds"),
-    *("max_no_progress_hints", "max_recovery_executions"),
+    *("max_no_progress_hints", "max_recovery_executions", "defer_above"),
 )
 # None is no limit here.
-_OPEN: Final = ("max_tool_calls", "max_total_tokens", "max_output_tokens", "max_no_progress_hints")
+_OPEN: Final = ("max_tool_calls", "max_total_tokens", "max_output_tokens", "max_no_progress_hints", "defer_above")
 _TAKES: Final = {"retry": "a RetryPolicy", "grants": 'a tuple of Grant, such as (Grant("read"),)'}
 _RANGES: Final = (
     *(("wrap_up_share_of_rounds", 1.0), ("wrap_up_share_of_seconds", 1.0)),
@@ -40,7 +40,8 @@ class Policy:
 
     Budgets: `max_rounds` model rounds (≥ 1), `max_seconds` of wall time, `max_tool_calls`,
     `max_total_tokens` (input and output of all calls) and `max_cost_usd` (a Decimal, of what the provider
-    says it charged), each None for no limit. A call is made only if one as dear as the last still fits.
+    says it charged, else of the table of prices), each None for no limit. A call is made only if one as dear as the
+    last still fits.
     One call: `max_output_tokens`, `call_timeout_seconds` in all, `idle_timeout_seconds` between bytes.
     Tools: `tool_timeout_seconds` for each call, `max_parallel` calls at once.
     A model that misbehaves: at most `max_pauses` paused turns, `max_empty_replies` empty replies and
@@ -53,6 +54,8 @@ class Policy:
     when it happens after `max_no_progress_hints` of them (None: never).
     Recovery: after `recovery_failures` failures of a tool in a row its next call waits `recovery_seconds`
     and takes at most `max_recovery_executions` executions, stand-ins included (0: no recovery).
+    Many tools: with more than `defer_above` tools the model is not told of those that are `deferred`; it searches them
+    (None: it is told of all).
     Long results: `result_limits` for all tools, `result_limits_of` for single ones by name; what is stored
     lives for `result_seconds`, and no longer than its session.
     Results: an iterator is read up to `max_iterated_items` items, or until they have more than
@@ -86,6 +89,7 @@ class Policy:
     recovery_failures: int = 2
     recovery_seconds: float = 1.0
     max_recovery_executions: int = 3
+    defer_above: int | None = 16
     result_limits: ResultLimits = ResultLimits()
     result_limits_of: Mapping[str, ResultLimits] = field(default_factory=dict[str, ResultLimits])
     result_seconds: float = 4 * 3600.0

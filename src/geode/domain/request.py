@@ -38,6 +38,8 @@ class AdapterCallRequest:
 
     `streamed` says whether anyone wants deltas; the reply is the same either way. `response_schema` is what the text of
     the answer has to fit, as JSON; it has nothing to do with any tool. Lone surrogates in `system` are replaced on entry.
+    `deferred` names those of the tools that need not be shown to the model: an adapter is given them only where its
+    server searches them itself, and sends them marked.
     """
 
     model: str
@@ -51,6 +53,7 @@ class AdapterCallRequest:
     thinking: Thinking | None = None
     streamed: bool = False
     response_schema: Mapping[str, Any] | None = field(default=None, hash=False)
+    deferred: frozenset[str] = frozenset()
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "system", clean_text(self.system))
@@ -68,8 +71,8 @@ class Capabilities:
     `media` are the forms of pictures and documents that it can send: image, image_url, pdf, text (a plain
     text document), document_url; `images` says where those in a result go: inside it, in a user message
     after all results, or nowhere. Misuse for a word that is none of these. `pictures`: how large and how many.
-    `temperature`, `effort`, `output_limit` and `thinking` say which settings its wire has; `models` which models take
-    less.
+    `temperature`, `effort`, `output_limit` and `thinking` say which settings its wire has, `tool_search` whether it can
+    send `deferred` tools for its server to search; `models` which models take less.
     `schemas` is what its server takes of names and schemas of tools; None: whatever it is given. `response_schema`: it
     can ask for an answer that fits a schema.
     """
@@ -83,6 +86,7 @@ class Capabilities:
     effort: bool = True
     output_limit: bool = True
     thinking: frozenset[ThinkingKind] = frozenset()
+    tool_search: bool = False
     models: tuple[ModelRow, ...] = ()
     schemas: SchemaProfile | None = None
     response_schema: bool = False

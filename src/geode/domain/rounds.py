@@ -156,7 +156,7 @@ class Execution:
 def executions(state: State) -> Iterator[Execution]:
     """What the pending stage wants executed, in call order."""
     round, start = state.round, frozenset(state.stage.start)
-    for index, called in enumerate(round.turn.calls):
+    for index, called in enumerate(round.calls):
         if called.id in start:
             call, recovery = as_decided(round.current(called), round), round.recovering.get(called.id)
             if recovery is None:

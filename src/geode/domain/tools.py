@@ -67,6 +67,7 @@ class ToolFacts:
     executions in a run. `poller`: to call it again with the same arguments is what it is for.
     `idempotent`: running a call twice has the effect of once; `reconciles`: the tool can tell what became
     of a call. `origin` says which source it comes from, for a source that has to be asked for its tools.
+    `forwards`: a call of it that names a tool is a call of that tool (`geode.domain.tool_search`).
     """
 
     tier: SafetyTier
@@ -79,6 +80,7 @@ class ToolFacts:
     idempotent: bool = False
     reconciles: bool = False
     origin: str = ""
+    forwards: bool = False
 
     @property
     def asked_about(self) -> str:

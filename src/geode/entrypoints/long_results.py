@@ -16,6 +16,7 @@ from geode.domain.naming import closest
 from geode.domain.offload import RECALL
 from geode.domain.policy import Policy
 from geode.domain.tokens import CountTokens, estimate_tokens
+from geode.domain.tool_search import SEARCH
 from geode.entrypoints.settings import Settings
 from geode.ports.clock import Clock
 from geode.ports.patterns import CompilePattern, Pattern
@@ -55,7 +56,7 @@ def long_results(settings: Settings, tools: SharedTools, policy: Policy, around:
     """By `results=`, `count_tokens=` and the policy. Misuse for what cannot be."""
     catalog = tools.offer.catalog
     for name in policy.result_limits_of:
-        if name not in catalog.tools and name != RECALL and not tools.has_sources:
+        if name not in (*catalog.tools, RECALL, SEARCH) and not tools.has_sources:
             close = closest(name, catalog.tools)
             hint = f"; did you mean {close[0]}?" if close else ""
             raise Misuse("result-limits", f'Policy.result_limits_of names "{name}", this session has no such tool{hint}')

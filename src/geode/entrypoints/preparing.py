@@ -5,13 +5,14 @@ from __future__ import annotations
 import logging
 import math
 import uuid
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, cast
 
 from geode.application.catalog import said_of_denied
 from geode.application.equipment import Surroundings
+from geode.application.searching import check_search_name
 from geode.application.shared_tools import SharedTools
 from geode.application.tools_in_force import Kit
 from geode.domain.errors import Misuse
@@ -20,11 +21,13 @@ from geode.domain.offload import RECALL
 from geode.domain.policy import Policy
 from geode.domain.results import Rendering
 from geode.domain.thinking import Thinking, parse_thinking
+from geode.domain.tool_search import SEARCH
 from geode.domain.toolkits import as_toolkits, unknown_in
 from geode.entrypoints.approvers import AskEach, InTurn, takes_one
 from geode.entrypoints.long_results import LongResults, counter, long_results
 from geode.entrypoints.routes.session_models import SessionModels
 from geode.entrypoints.settings import Answer, Settings
+from geode.entrypoints.subagents import Declared, Lends, bound
 from geode.ports.approval import Approver
 from geode.ports.events import Observer
 from geode.ports.hooks import Hooks
@@ -49,10 +52,14 @@ class Prepared:
     around: Surroundings
     long_results: LongResults
     validator: SchemaValidator
+    subagent: str = ""
 
 
-def prepare(settings: Settings) -> Prepared:
-    """`settings` as values. Misuse for whatever cannot work."""
+def prepare(settings: Settings, lends: Callable[[Declared, Surroundings], Lends], subagent: str = "") -> Prepared:
+    """`settings` as values, those of a sub-agent of that name. Misuse for whatever cannot work.
+
+    `lends` makes the runtime of each sub-agent among the tools.
+    """
     from geode.adapters.clock_system import SystemClock
     from geode.adapters.schema_jsonschema import JsonschemaValidator
     from geode.entrypoints.tools import build_tools
@@ -62,9 +69,8 @@ def prepare(settings: Settings) -> Prepared:
     deps = settings.get("deps")
     validator = settings.get("validator") or JsonschemaValidator()
     values, sources, prefixed = sources_in(settings.get("tools", ()))
-    own = build_tools(cast("Any", values), deps, validator)
+    declared = build_tools(cast("Any", values), deps, validator)
     clock = settings.get("clock") or SystemClock()
-    tools = SharedTools(own, sources, validator, clock, prefixed=prefixed, reserved=(RECALL,))
     around = Surroundings(
         clock,
         _journal(settings.get("journal")),
@@ -77,7 +83,12 @@ def prepare(settings: Settings) -> Prepared:
         _resizer(settings.get("resizer")),
         counter(settings),
     )
+    own = bound(declared, lambda inner: lends(inner, around))
+    tools = SharedTools(own, sources, validator, clock, prefixed=prefixed, reserved=(RECALL, SEARCH))
     policy = _policy(settings)
+    check_search_name(own, policy.defer_above, sources)
+    if policy.max_cost_usd is not None:
+        models.refuse_unpriced()
     prepared = Prepared(
         models,
         settings.get("system", ""),
@@ -89,6 +100,7 @@ def prepare(settings: Settings) -> Prepared:
         around,
         long_results(settings, tools, policy, around),
         validator,
+        subagent,
     )
     if not sources:
         say_what_is_denied(prepared)
@@ -97,7 +109,7 @@ def prepare(settings: Settings) -> Prepared:
 
 def say_what_is_denied(prepared: Prepared) -> None:
     """Warn of the tools that nobody can approve, once all of them are known."""
-    denied = said_of_denied(prepared.tools.offer.catalog.facts, prepared.policy.grants)
+    denied = said_of_denied(prepared.tools.offer.catalog.facts, prepared.policy.grants, prepared.subagent)
     if denied and prepared.around.approver is None:
         log.warning("%s", denied)
 

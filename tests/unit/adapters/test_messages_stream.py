@@ -11,6 +11,7 @@ from geode.adapters.anthropic_messages.wire import MessagesWire
 from geode.domain.content import Opaque
 from geode.domain.failures import FailureClass, classify_retry_error
 from geode.domain.reply import Stop
+from geode.ports.model import CallPart
 from tests.unit.adapters.streams import Event, decode, feed, kinds
 
 WIRE = MessagesWire()
@@ -206,10 +207,27 @@ def test_blocks_of_the_server_are_kept_for_their_owner() -> None:
         {"type": "citations_delta", "citation": {"url": "u"}},
         {"type": "text_delta", "text": "It is."},
     )
-    reply = feed(WIRE, [start(), *search, *block(1, found), *cited, *end()]).reply
+    fed = feed(WIRE, [start(), *search, *block(1, found), *cited, *end()])
+    reply = fed.reply
 
     assert kinds(reply) == ["server_tool_use", "web_search_tool_result", "text"]
     assert reply.text == "It is."
+    called, result = reply.items[:2]
+    assert isinstance(called, Opaque)
+    assert isinstance(result, Opaque)
+    # As it would stand in the whole answer: the server takes back no text in the place of its own arguments.
+    assert json.loads(called.json_text) == {**web, "input": {"query": "ü"}}
+    assert json.loads(result.json_text) == found
+    assert not any(isinstance(delta, CallPart) for delta in fed.deltas), "it is no call of the client's"
+
+
+def test_arguments_of_a_server_that_did_not_finish_them_are_none() -> None:
+    web = {"type": "server_tool_use", "id": "srv_1", "name": "web_search", "input": {}}
+    search = block(0, web, {"type": "input_json_delta", "partial_json": '{"query": '})
+    (called,) = feed(WIRE, [start(), *search, *end()]).reply.items
+
+    assert isinstance(called, Opaque)
+    assert json.loads(called.json_text) == web
 
 
 def test_streamed_is_what_the_whole_answer_says() -> None:

@@ -13,7 +13,8 @@ from geode.adapters.text_cli import claude, codex
 from geode.adapters.text_cli.process import Folder, Ran
 from geode.adapters.text_cli.programs import Asked
 from geode.domain.failures import RETRYABLE, CallFailure, FailureClass, classify_retry_error
-from geode.domain.reply import AdapterCallResult, Stop, Usage
+from geode.domain.reply import AdapterCallResult, Stop
+from geode.domain.usage import Usage
 
 ASKED = Asked("m-1", "hi", "Be brief.", "", "", "api_key", "the-key", "", "", 60.0)
 SCHEMA = '{"type":"object"}'

@@ -24,6 +24,7 @@ from geode.domain.loop.step import step
 from geode.domain.policy import Policy
 from geode.domain.results import Rendering
 from geode.domain.script import Step
+from geode.domain.tool_search import SEARCH
 from geode.domain.turns import AssistantTurn, ToolResultsTurn
 from geode.entrypoints.tools import build_tools
 from geode.entrypoints.tools.sources import sources_in
@@ -109,9 +110,11 @@ def loop_of(
     )
     values, sources, prefixed = sources_in(list(tools))
     own = build_tools(cast("Any", values), deps)
-    shared = SharedTools(own, sources, JsonschemaValidator(), clock, prefixed=prefixed)
+    shared = SharedTools(own, sources, JsonschemaValidator(), clock, prefixed=prefixed, reserved=(SEARCH,))
     asking = Asking(model or ScriptedModel(*steps), "m", fallbacks=tuple(fallbacks))
-    return AgenticLoop(asking, SessionTools(shared, kits=tuple(kits), deps=deps), policy or Policy(), around)
+    policy = policy or Policy()
+    session = SessionTools(shared, kits=tuple(kits), deps=deps, defer_above=policy.defer_above)
+    return AgenticLoop(asking, session, policy, around)
 
 
 def quick(**limits: Any) -> Policy:

@@ -20,9 +20,10 @@ from geode.application.structured import (
 )
 from geode.domain.content import Text
 from geode.domain.errors import Misuse
-from geode.domain.reply import AdapterCallResult, Stop, Usage
+from geode.domain.reply import AdapterCallResult, Stop
 from geode.domain.request import Capabilities
 from geode.domain.script import Step, cut, refuses, says
+from geode.domain.usage import Usage
 from geode.entrypoints.runtime import Runtime
 from geode.errors import RequestRefused
 from geode.testing import ScriptedModel

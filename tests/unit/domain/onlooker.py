@@ -6,7 +6,9 @@ once more; what is pending, what is in the conversation and how it ends must the
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from decimal import Decimal
 from typing import Any, Protocol, TypeVar
 
@@ -43,16 +45,21 @@ from geode.domain.loop.resuming import taken_up
 from geode.domain.loop.state import State
 from geode.domain.loop.step import step
 from geode.domain.policy import Policy
-from geode.domain.reply import AdapterCallResult, Stop, Usage
+from geode.domain.reply import AdapterCallResult, Stop
 from geode.domain.rounds import executions
+from geode.domain.spent import Spent
 from geode.domain.tiers import SafetyTier
 from geode.domain.tools import ToolFacts
 from geode.domain.turns import AssistantTurn, ToolResultsTurn, UserTurn
+from geode.domain.usage import Usage
 from geode.domain.verdicts import Invalid, Unknown, Valid, Verdict
-from tests.unit.domain.book import Book, Noted, breaches
+from tests.unit.domain.book import Book, Noted, breaches, meant
 from tests.unit.domain.builders import OWNER, begun, failure, ok, reply
 
 NAMES = ("t0", "t1", "t2", "t3")
+# The tool by which others are found and called, in runs that have it.
+SEARCH = "search_tools"
+SOMETIMES: list[dict[str, ToolFacts]] = [{}, {SEARCH: ToolFacts(SafetyTier.SAFE, "digest", forwards=True)}]
 INPUTS: list[dict[str, Any]] = [{}, {"p": 1}, {"p": 1.0}, {"p": True}, {"p": 2}]
 # Most of what is picked lets a run go on, else runs would be short and nothing would happen in them.
 STOPS_WITH_CALLS = [*[Stop.TOOL_CALLS] * 150, *Stop]
@@ -62,6 +69,7 @@ FAULTS = [
     *[failure(503), failure(429, hint=RetryHint(5.0, False, "5")), failure(None, phase="connect"), failure(408)] * 6,
     *[failure(429, hint=RetryHint(900.0, False, "900"))] * 3,
     failure(200, phase="stream", after_output=True),
+    *[replace(failure(503), usage=Usage(20, 5)), replace(failure(None, phase="connect"), usage=Usage(20, 0))] * 2,
     *(failure(400), failure(402), failure(401), *[failure(400, code="context_length_exceeded")] * 3),
 ]
 ANSWERS: list[Decision] = [
@@ -130,7 +138,7 @@ class Onlooker:
 
     def __init__(self, pick: Pick, *, thorough: bool = True) -> None:
         self.pick, self.thorough = pick, thorough
-        self.tools: Mapping[str, ToolFacts] = {name: some_tool(pick) for name in NAMES}
+        self.tools: Mapping[str, ToolFacts] = {**{name: some_tool(pick) for name in NAMES}, **pick(SOMETIMES)}
         self.policy = some_policy(pick)
         self.can_ask = pick([True, True, True, False])
         can_compact = pick([True, False])
@@ -226,7 +234,8 @@ class Onlooker:
         self.met.add("tools changed")
         self.changes_of_tools += 1
         names = [name for name in NAMES if self.pick([True] * 4 + [False])]
-        self.tools = {name: self.pick([self.tools.get(name, some_tool(self.pick)), some_tool(self.pick)]) for name in names}
+        found = {name: self.pick([self.tools.get(name, some_tool(self.pick)), some_tool(self.pick)]) for name in names}
+        self.tools = {**found, **self.pick(SOMETIMES)}
         return ToolsChanged(self.now, self.tools)
 
     def model_input(self) -> Input:
@@ -240,16 +249,28 @@ class Onlooker:
         cost = self.pick([None, *[Decimal("0.01")] * 4]) if self.policy.max_cost_usd is not None else None
         usage = Usage(self.pick([0, 10, 30]), self.pick([0, 5]), cost)
         said = AdapterCallResult((Text(self.pick(["", " ", "hm"])), *calls), stop, usage)
+        runs = [meant(one, one.id, self.tools) for one in calls]
+        self.met.update("called through the search" for one, run in zip(calls, runs, strict=True) if one.name != run.name)
         known = self.tools.keys()
-        return ModelReplied(self.now, said, tuple(self.pick(VERDICTS) if one.name in known else Unknown(()) for one in calls))
+        return ModelReplied(self.now, said, tuple(self.pick(VERDICTS) if one.name in known else Unknown(()) for one in runs))
 
     def some_call(self) -> ToolUseBlock:
         name = self.pick([*NAMES * 5, *["t0"] * 12, "nope"])
-        return ToolUseBlock(self.pick(["", "a", "b", "c", "call_g1_0"]), name, self.pick(self.inputs_of))
+        id, arguments = self.pick(["", "a", "b", "c", "call_g1_0"]), self.pick(self.inputs_of)
+        if self.pick([True] * 5 + [False]):
+            return ToolUseBlock(id, name, arguments)
+        ways: list[dict[str, Any]] = [
+            *[{"name": name, "arguments": arguments}] * 3,
+            *({"name": name, "arguments": json.dumps(arguments)}, {"name": name}, {"query": "q"}, {"query": "q", "name": name}),
+        ]
+        return ToolUseBlock(id, SEARCH, self.pick(ways))
 
     def finish(self, id: str) -> Input:
         kind, recoverable = self.pick(self.mood), self.pick([True] * 9 + [False])
-        return ToolFinished(self.now, ToolResult(id, kind, (Text(f"{kind} {self.inputs}"),), "", recoverable))
+        spent = self.pick([None] * 9 + [Spent(Usage(20, 5, Decimal("0.01")), 1)])
+        if spent is not None:
+            self.used, self.met = self.used + spent.usage, self.met | {"spent inside"}
+        return ToolFinished(self.now, ToolResult(id, kind, (Text(f"{kind} {self.inputs}"),), "", recoverable), spent)
 
     def answer(self, id: str) -> Input:
         # Nobody puts everything off for ever.
@@ -294,6 +315,8 @@ class Onlooker:
         self.twin = step(loads(State, dumps(self.twin)) if self.thorough else self.twin, input)
         if isinstance(input, ModelReplied):
             self.used += input.reply.usage
+        if isinstance(input, ModelFailed):
+            self.used += input.failure.usage or Usage()
         ids = self.ids(before)
         if isinstance(input, ModelReplied):
             assert self.given.isdisjoint(ids), "an id is given once in a run, compacted or not"
@@ -391,8 +414,11 @@ class Onlooker:
         assert (outcome.usage, outcome.run_id) == (self.used, "run-1")
         assert breaches(outcome.conversation.turns) == []
         executed = self.state.counters
-        assert executed.tool_calls == sum(executed.calls_of.values()) == len(self.book.executions)
-        assert self.policy.max_tool_calls is None or executed.tool_calls <= self.policy.max_tool_calls
+        assert sum(executed.calls_of.values()) == len(self.book.executions)
+        assert executed.tool_calls == self.book.calls_made
+        # What a call spends inside, nobody here keeps within the budget.
+        inside = sum(spent.tool_calls for spent in self.book.inside)
+        assert self.policy.max_tool_calls is None or executed.tool_calls - inside <= self.policy.max_tool_calls
         for name, facts in {} if self.changes_of_tools else self.tools.items():
             assert facts.max_calls is None or executed.calls_of.get(name, 0) <= facts.max_calls
         if isinstance(outcome, Answered):

@@ -27,6 +27,7 @@ from geode.domain.negotiation import Negotiated, negotiate
 from geode.domain.request import EVERY_MEDIA, AdapterCallRequest, Capabilities, Limits
 from geode.domain.schema_profile import OPENAI
 from geode.domain.thinking import AdaptiveThinking, ThinkingBudget
+from geode.domain.tools import ToolSpec
 from geode.domain.turns import AssistantTurn, ToolResultsTurn, UserTurn
 from tests.unit.domain.builders import assistant, call, results, spec, user
 from tests.unit.domain.rows import CLAUDE, GPT, GPT_CHAT, RELAYED
@@ -342,3 +343,75 @@ def test_more_tools_than_openai_takes_do_not_leave() -> None:
     assert asked("gpt-4o", able, tools=many[:128]) is None
     why = asked("gpt-4o", able, tools=many)
     assert why == "p: 129 tools are too many for this server, which takes 128; give the session fewer"
+
+
+# ---- many tools --------------------------------------------------------------------------------------
+
+MANY = (spec("t1"), spec("t2"), spec("t3"), spec("search_tools"))
+SEARCHES = Capabilities(tool_search=True, models=(ModelRow("acme-", tool_search=True),))
+TOO_MANY = Capabilities(tool_search=True, models=SEARCHES.models, schemas=replace(OPENAI, most_tools=2))
+
+
+def deferring(*names: str, choice: ToolChoice = Auto()) -> AdapterCallRequest:
+    return replace(request(choice), tools=MANY, deferred=frozenset(names))
+
+
+def sent(given: AdapterCallRequest, able: Capabilities) -> tuple[list[str], set[str]]:
+    """The names of the tools that leave, and of those that leave marked."""
+    gone = left(given, able)
+    return [tool.name for tool in gone.tools], set(gone.deferred)
+
+
+@pytest.mark.parametrize(
+    "able",
+    [
+        CAN_ALL,
+        Capabilities(tool_search=True),
+        Capabilities(models=SEARCHES.models),
+        # All of them would be refused, and what is left is not.
+        TOO_MANY,
+    ],
+)
+def test_deferred_tools_stay_behind_where_the_server_does_not_search_them(able: Capabilities) -> None:
+    assert sent(deferring("t2", "t3"), able) == (["t1", "search_tools"], set())
+
+
+def test_deferred_tools_go_out_marked_and_without_the_search_tool_where_the_server_searches_them() -> None:
+    assert sent(deferring("t2", "t3", "gone"), SEARCHES) == (["t1", "t2", "t3"], {"t2", "t3"})
+
+
+@pytest.mark.parametrize(("able", "marked"), [(CAN_ALL, set[str]()), (SEARCHES, {"t3"})])
+def test_a_deferred_tool_that_the_choice_names_goes_out_as_any(able: Capabilities, marked: set[str]) -> None:
+    names, deferred = sent(deferring("t2", "t3", choice=Named("t2")), able)
+
+    assert "t2" in names
+    assert deferred == marked
+
+
+def test_the_search_tool_may_be_named_whoever_searches() -> None:
+    for able in (CAN_ALL, SEARCHES):
+        assert "search_tools" in sent(deferring("t2", choice=Named("search_tools")), able)[0]
+
+
+def test_where_only_the_named_tool_is_deferred_the_list_keeps_the_search_tool() -> None:
+    for able in (CAN_ALL, SEARCHES):
+        assert sent(deferring("t2", choice=Named("t2")), able) == (["t1", "t2", "t3", "search_tools"], set())
+
+
+def test_a_request_without_deferred_tools_leaves_as_it_is() -> None:
+    given = replace(request(), tools=MANY)
+
+    assert left(given, SEARCHES) == left(given, CAN_ALL) == given
+
+
+def test_a_model_that_takes_no_tools_is_told_of_none() -> None:
+    assert sent(deferring("t2"), TEXT_ONLY) == ([], set())
+
+
+def test_only_what_leaves_has_to_fit_the_server() -> None:
+    strict = ToolSpec("t2", "", {"type": "object", "properties": {"v": {"oneOf": [{"type": "string"}]}}}, strict=True)
+    able = Capabilities(schemas=OPENAI)
+    given = replace(deferring("t2"), tools=(MANY[0], strict, MANY[3]))
+
+    assert sent(given, able) == (["t1", "search_tools"], set())
+    assert "t2" in refused(replace(given, deferred=frozenset()), able)

@@ -25,6 +25,7 @@ CAPABILITIES: Final = Capabilities(
     # That version takes no sampling parameter (wire facts A5).
     temperature=False,
     thinking=THINKING_KINDS,
+    tool_search=True,
     schemas=ANTHROPIC,
 )
 

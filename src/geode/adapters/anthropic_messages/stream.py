@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator, Mapping
 from typing import Any, Final, cast
 
@@ -56,7 +57,10 @@ class MessageStream:
         return self.complete
 
     def body(self) -> Mapping[str, Any]:
-        """The message with its blocks in order; a call whose arguments came in pieces has them as text."""
+        """The message with its blocks in order; a call whose arguments came in pieces has them as text.
+
+        A call of the server's own goes back as it is, and there they have to be an object.
+        """
         if self._message.get("error"):
             return self._message
         blocks = {place: dict(self._blocks[place]) for place in sorted(self._blocks)}
@@ -65,7 +69,7 @@ class MessageStream:
             if field != "partial_json":
                 block[field] = string(block.get(field)) + text
             elif text:
-                block["input"] = text
+                block["input"] = text if block.get("type") == "tool_use" else _as_sent(text)
         for place, citations in self._citations.items():
             blocks[place]["citations"] = [*objects(blocks[place].get("citations")), *citations]
         return {**self._message, "usage": self._usage, "content": list(blocks.values())}
@@ -91,7 +95,8 @@ class MessageStream:
             return
         match field:
             case "partial_json":
-                yield CallPart(place, string(block.get("name")), piece)
+                if block.get("type") == "tool_use":
+                    yield CallPart(place, string(block.get("name")), piece)
             case "text":
                 yield TextPart(place, piece)
             case "thinking":
@@ -113,6 +118,14 @@ class MessageStream:
         """Where the block stands that a delta adds to: the latest of its index; one of `kind` if there is none."""
         place = self._places.get(index) if isinstance(index, int) else self._end - 1
         return place if place in self._blocks else self._open(index, {"type": kind})
+
+
+def _as_sent(text: str) -> Any:
+    """The arguments of a server's call; empty where the server did not finish them."""
+    try:
+        return json.loads(text)
+    except ValueError:
+        return {}
 
 
 def _renew(kept: dict[str, Any], snapshot: Mapping[str, Any]) -> None:

@@ -6,10 +6,12 @@ Sources: spec sections 2 and 3; wire facts A1–A5 (requests), B1–B4 (replies)
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Mapping
+from dataclasses import replace
 from typing import Any, Final, NamedTuple
 
 from returns.result import Failure, Result, Success
 
+from geode.adapters.anthropic_messages.searches import TOOL_SEARCH, found_in, may_go_back, without_searches
 from geode.adapters.anthropic_messages.stream import MessageStream
 from geode.adapters.http_json.attachments import label_of, with_stub
 from geode.adapters.http_json.reading import mapping, number, objects, string
@@ -19,15 +21,17 @@ from geode.adapters.http_json.wire import Body
 from geode.domain.arguments import sent_input, tool_use
 from geode.domain.choice import Auto, Named, NoTools, Required, ToolChoice
 from geode.domain.content import Document, DocumentUrl, Image, ImageUrl, Opaque, Owner, Part, Text, ToolResult, ToolUseBlock
+from geode.domain.conversation import Conversation
 from geode.domain.failures import CallFailure
 from geode.domain.json_value import clean_json, dump_bytes, dump_json, exact_json
-from geode.domain.reply import AdapterCallResult, ReplyItem, Stop, Usage
+from geode.domain.reply import AdapterCallResult, ReplyItem, Stop
 from geode.domain.request import AdapterCallRequest
 from geode.domain.schema_profile import ANTHROPIC
 from geode.domain.sent_tools import keys_sent, sent_schema, with_keys
 from geode.domain.thinking import AdaptiveThinking, Thinking, ThinkingBudget
 from geode.domain.tools import ToolSpec
 from geode.domain.turns import AssistantTurn, ToolResultsTurn, Turn, UserTurn, visible
+from geode.domain.usage import Usage
 from geode.domain.wire_names import sent_name
 
 # The wire wants a bound on every request; every current model takes this one.
@@ -59,7 +63,7 @@ class Segment(NamedTuple):
 
     A call of the server's own is refused where the user speaks before its result, while a paused turn goes
     back with it: `waiting` is how many such calls the turn has more than results, `surplus` how many results
-    more than calls, and `closed` is the message without the calls that wait.
+    more than calls, and `closed` is the message without the calls that wait. `found`: see `found_in`.
     """
 
     role: str
@@ -67,6 +71,7 @@ class Segment(NamedTuple):
     closed: bytes = b""
     waiting: int = 0
     surplus: int = 0
+    found: frozenset[str] | None = None
 
 
 _OPEN: Final = {role: b'{"role":"%b","content":[' % role.encode() for role in ("user", "assistant")}
@@ -84,7 +89,13 @@ class MessagesWire:
         head = _head(with_called_tools(request))
         keys = keys_sent(request.tools, ANTHROPIC)
         wire = f"messages {dump_json(keys)}" if keys else "messages"
-        turns = segments(request.conversation, owner, wire, lambda turn, place: encode_turn(with_keys(turn, keys), place))
+
+        def encoded(conversation: Conversation) -> tuple[Segment, ...]:
+            return segments(conversation, owner, wire, lambda turn, place: encode_turn(with_keys(turn, keys), place))
+
+        turns = encoded(request.conversation)
+        if not may_go_back((turn.found for turn in turns), request):
+            turns = encoded(without_searches(request.conversation, owner))
         return joined(head, "messages", _messages(turns))
 
     def decode(self, body: Body, owner: Owner) -> Result[AdapterCallResult, CallFailure]:
@@ -98,13 +109,16 @@ class MessagesWire:
             AdapterCallResult(
                 tuple(item for block in objects(content) for item in _item(block, owner)),
                 STOPS.get(stop, Stop.UNKNOWN),
-                _usage(body.json.get("usage")),
+                self.usage(body.json),
                 stop,
                 clean_json(mapping(body.json.get("stop_details"))) or None,
                 string(body.json.get("model")),
                 body.request_id,
             )
         )
+
+    def usage(self, body: Mapping[str, Any]) -> Usage:
+        return _usage(mapping(body.get("usage")))
 
     def accumulator(self) -> MessageStream:
         return MessageStream()
@@ -119,7 +133,8 @@ def _head(request: AdapterCallRequest) -> Iterator[tuple[str, bytes]]:
     if request.system.strip():
         yield "system", dump_bytes(request.system)
     if request.tools:
-        yield "tools", tool_list(request.tools, "messages", definition)
+        search = (TOOL_SEARCH,) if request.deferred else ()
+        yield "tools", tool_list(request.tools, "messages", definition, request.deferred, search)
         yield "tool_choice", dump_bytes(choice(request.tool_choice))
     if request.effort is not None:
         yield "output_config", dump_bytes({"effort": request.effort})
@@ -210,10 +225,10 @@ def _said(turn: AssistantTurn, place: Place) -> Segment:
     results = sum(item.kind.endswith("_tool_result") for item in own.values())
     message = _message("assistant", listed(_assistant_blocks(turn, place)))
     if turn.calls or len(called) <= results:
-        return Segment("assistant", message, surplus=max(0, results - len(called)))
+        return Segment("assistant", message, surplus=max(0, results - len(called)), found=found_in(turn, place.owner))
     waiting = called[results:]
     closed = _message("assistant", listed(_assistant_blocks(turn, place, waiting)))
-    return Segment("assistant", message, closed, len(waiting))
+    return Segment("assistant", message, closed, len(waiting), found=found_in(turn, place.owner))
 
 
 def _message(role: str, blocks: bytes) -> bytes:
@@ -286,11 +301,30 @@ def _item(block: Mapping[str, Any], owner: Owner) -> Iterator[ReplyItem]:
             pass
 
 
-def _usage(raw: object) -> Usage:
-    """The whole input counts: this wire's `input_tokens` leaves out what came from or went to the cache."""
-    usage = mapping(raw)
+def _usage(usage: Mapping[str, Any]) -> Usage:
+    """The whole input counts: this wire's `input_tokens` leaves out what came from or went to the cache.
+
+    A server that compacted in the call tells its steps one by one, and the sum leaves that step out; steps of another
+    model, an advisor, have a price of their own.
+    """
+    steps = objects(usage.get("iterations"))
+    own = [_tokens(step) for step in steps if not step.get("model")]
+    whole = sum(own, Usage()) if any(step.get("type") == "compaction" for step in steps) else _tokens(usage)
+    return replace(whole, unpriced_calls=1) if len(own) < len(steps) else whole
+
+
+def _tokens(usage: Mapping[str, Any]) -> Usage:
     cached = number(usage.get("cache_read_input_tokens"))
     written = number(usage.get("cache_creation_input_tokens"))
     thought = number(mapping(usage.get("output_tokens_details")).get("thinking_tokens"))
     fresh = number(usage.get("input_tokens"))
-    return Usage(fresh + cached + written, number(usage.get("output_tokens")), None, cached, thought)
+    lasting = number(mapping(usage.get("cache_creation")).get("ephemeral_1h_input_tokens"))
+    return Usage(
+        fresh + cached + written,
+        number(usage.get("output_tokens")),
+        None,
+        cached,
+        thought,
+        cache_write_input_tokens=written,
+        cache_write_1h_input_tokens=min(lasting, written),
+    )

@@ -7,7 +7,7 @@ conversation itself, everything is encoded anew.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
@@ -83,11 +83,22 @@ def listed(items: Iterable[Any]) -> bytes:
     return dump_bytes(values)[1:-1]
 
 
-def tool_list(tools: Sequence[ToolSpec], wire: str, definition: Callable[[ToolSpec], Any]) -> bytes:
-    """The tools as a JSON list; each definition is encoded once and kept with its tool."""
-    encoded: list[bytes] = []
+def tool_list(
+    tools: Sequence[ToolSpec],
+    wire: str,
+    definition: Callable[[ToolSpec], Any],
+    deferred: Collection[str] = (),
+    before: Iterable[bytes] = (),
+) -> bytes:
+    """The tools as a JSON list, after those that are encoded already, and those `deferred` marked as such.
+
+    Each definition is encoded once and kept with its tool.
+    """
+    encoded = list(before)
     for tool in tools:
-        if wire not in tool.memo:
-            tool.memo[wire] = dump_bytes(definition(tool))
-        encoded.append(tool.memo[wire])
+        marked = tool.name in deferred
+        key = f"{wire} deferred" if marked else wire
+        if key not in tool.memo:
+            tool.memo[key] = dump_bytes({**definition(tool), "defer_loading": True} if marked else definition(tool))
+        encoded.append(tool.memo[key])
     return b"[%b]" % b",".join(encoded)

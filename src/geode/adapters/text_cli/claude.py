@@ -27,8 +27,9 @@ from geode.adapters.text_cli.programs import (
 from geode.domain.content import Text
 from geode.domain.failures import CallFailure
 from geode.domain.json_value import dump_json
-from geode.domain.reply import AdapterCallResult, Stop, Usage
+from geode.domain.reply import AdapterCallResult, Stop
 from geode.domain.request import Capabilities
+from geode.domain.usage import Usage
 
 CAPABILITIES: Final = Capabilities(
     supports_tools=False,

@@ -17,8 +17,9 @@ from geode.adapters.text_cli.process import Event, Folder, Invocation, Ran
 from geode.adapters.text_cli.programs import OURS, Answer, Asked, TextProgram, common_problem, count, mapping, string
 from geode.domain.content import Text
 from geode.domain.failures import CallFailure
-from geode.domain.reply import AdapterCallResult, Stop, Usage
+from geode.domain.reply import AdapterCallResult, Stop
 from geode.domain.request import Capabilities
+from geode.domain.usage import Usage
 
 CAPABILITIES: Final = Capabilities(
     supports_tools=False,

@@ -35,7 +35,7 @@ def _judged(state: State) -> Judgement:
     """A round in which no tool might be called says nothing about how the model uses them."""
     if state.counters.calls_under_none:
         return Judgement(state.habits)
-    calls, round = state.round.turn.calls, state.counters.rounds
+    calls, round = state.round.calls, state.counters.rounds
     terms = state.terms
     return judge_round(state.habits, calls, _results(state), round=round, tools=terms.tools, policy=terms.policy)
 

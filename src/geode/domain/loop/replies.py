@@ -17,6 +17,7 @@ from geode.domain.loop.state import OpenRound, State
 from geode.domain.recovery import Recovery, needs_recovery
 from geode.domain.reply import AdapterCallResult, Stop
 from geode.domain.rounds import settle
+from geode.domain.tool_search import as_run
 from geode.domain.turns import AssistantTurn, says_nothing
 from geode.domain.verdicts import Valid, Verdict
 
@@ -83,14 +84,15 @@ def _open_round(state: State, call: CallModel, reply: AdapterCallResult, verdict
     """The calls as an open round, with the results of those that cannot run already in it."""
     items = with_unique_ids(reply.items, call.round, state.call_ids)
     turn = AssistantTurn(items, state.terms.owner)
+    runs = tuple(as_run(one, state.terms.tools) for one in turn.calls)
     if isinstance(call.tool_choice, NoTools):
         broken = replace(state.counters, calls_under_none=state.counters.calls_under_none + 1)
-        return _opened(replace(state, counters=broken), turn, (result(one.id, "denied", UNDER_NONE) for one in turn.calls))
+        return _opened(replace(state, counters=broken), turn, runs, (result(one.id, "denied", UNDER_NONE) for one in runs))
     if reply.stop is Stop.MAX_TOKENS:
-        return _opened(state, turn, (result(one.id, "failed", CUT) for one in turn.calls))
+        return _opened(state, turn, runs, (result(one.id, "failed", CUT) for one in runs))
     terms = state.terms
     found = settle(
-        turn.calls,
+        runs,
         verdicts,
         terms.tools,
         state.grants,
@@ -98,7 +100,7 @@ def _open_round(state: State, call: CallModel, reply: AdapterCallResult, verdict
         calls_left=calls_left(state),
         calls_of=state.counters.calls_of,
     )
-    return _recovering(_opened(state, turn, found))
+    return _recovering(_opened(state, turn, runs, found))
 
 
 def _recovering(state: State) -> State:
@@ -111,5 +113,6 @@ def _recovering(state: State) -> State:
     return replace(state, open=replace(state.round, recovering=recovering)) if recovering else state
 
 
-def _opened(state: State, turn: AssistantTurn, found: Iterator[ToolResult]) -> State:
-    return replace(state, open=OpenRound(turn, {one.call_id: one for one in found}, {}))
+def _opened(state: State, turn: AssistantTurn, runs: Sequence[ToolUseBlock], found: Iterator[ToolResult]) -> State:
+    forwarded = {one.id: one for one, made in zip(runs, turn.calls, strict=True) if one is not made}
+    return replace(state, open=OpenRound(turn, {one.call_id: one for one in found}, {}, forwarded=forwarded))

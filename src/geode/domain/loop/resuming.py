@@ -183,14 +183,14 @@ def changed_tools(state: State, tools: Mapping[str, ToolFacts]) -> set[str]:
 
 
 def to_check_again(state: State, tools: Mapping[str, ToolFacts]) -> tuple[ToolUseBlock, ...]:
-    """The calls of the open round that may run yet and whose tool is not what it was, as the model made them.
+    """The calls of the open round that may run yet and whose tool is not what it was, as the model wants them run.
 
     What stands in for a tool that keeps failing is checked by its stage.
     """
     if state.open is None:
         return ()
     changed, round = changed_tools(state, tools), state.open
-    own = (call for call in round.turn.calls if call.id not in round.results and not _stands_in(round.recovering.get(call.id)))
+    own = (call for call in round.calls if call.id not in round.results and not _stands_in(round.recovering.get(call.id)))
     return tuple(call for call in own if call.name in changed and call.name in tools)
 
 
@@ -209,10 +209,10 @@ def _reopened(
     """The open round of `stored`, gone on with in `bound`: `found` are the results that its calls got meanwhile."""
     round, tools = _checked_round(stored.round), bound.terms.tools
     changed = changed_tools(stored, tools)
-    names = {call.id: round.current(call).name for call in round.turn.calls}
+    names = {call.id: round.current(call).name for call in round.calls}
     gone = {
         call.id: result(call.id, "failed", f"the tool {call.name} is no longer there")
-        for call in round.turn.calls
+        for call in round.calls
         if call.name not in tools
     }
     checked = {call.id: refusal(call, verdicts.get(call.id, Valid())) for call in to_check_again(stored, tools)}
@@ -232,8 +232,10 @@ def _reopened(
 def _checked_round(round: OpenRound) -> OpenRound:
     """The open round of a snapshot; CodecError for one in which things do not belong together."""
     calls = {call.id for call in round.turn.calls}
-    if not {*round.results, *round.decisions, *round.recovering, *round.changed} <= calls:
+    if not {*round.results, *round.decisions, *round.recovering, *round.changed, *round.forwarded} <= calls:
         raise CodecError("the snapshot is damaged: its open round has results, answers or changes for calls that are not in it")
+    if any(id != call.id for id, call in round.forwarded.items()):
+        raise CodecError("the snapshot is damaged: a call of its open round runs under another id")
     if not all(_makes_sense(id, recovery) for id, recovery in round.recovering.items()):
         raise CodecError("the snapshot is damaged: the recovery of a call in its open round contradicts itself")
     return round

@@ -15,9 +15,9 @@ from geode.domain.habits import Habits
 from geode.domain.loop.actions import Action, RunStage
 from geode.domain.policy import Policy
 from geode.domain.recovery import Recovery
-from geode.domain.reply import Usage
 from geode.domain.tools import ToolFacts
 from geode.domain.turns import AssistantTurn
+from geode.domain.usage import Usage
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,7 +25,8 @@ class OpenRound:
     """A turn whose calls are not all answered yet.
 
     `ran` counts the executions of each tool; `recovering` tells how far each call is whose tool keeps failing;
-    `changed` has the arguments that the application put in place of those of what runs now, by call id.
+    `changed` has the arguments that the application put in place of those of what runs now, by call id;
+    `forwarded` the calls that were made through the search tool, as those of the tools that they name.
     """
 
     turn: AssistantTurn
@@ -34,14 +35,22 @@ class OpenRound:
     ran: Mapping[str, int] = field(default_factory=dict[str, int])
     recovering: Mapping[str, Recovery] = field(default_factory=dict[str, Recovery])
     changed: Mapping[str, Mapping[str, Any]] = field(default_factory=dict[str, Mapping[str, Any]])
+    forwarded: Mapping[str, ToolUseBlock] = field(default_factory=dict[str, ToolUseBlock])
+
+    @property
+    def calls(self) -> tuple[ToolUseBlock, ...]:
+        """The calls as the model wants them run, in call order."""
+        if not self.forwarded:
+            return self.turn.calls
+        return tuple(self.forwarded.get(call.id, call) for call in self.turn.calls)
 
     def call(self, call_id: str) -> ToolUseBlock:
         """The call as it is to run now: of the tool that stands in for its own, where one does."""
         return self.current(self.called(call_id))
 
     def called(self, call_id: str) -> ToolUseBlock:
-        """The call as the model made it."""
-        return next(call for call in self.turn.calls if call.id == call_id)
+        """The call as the model wants it run."""
+        return next(call for call in self.calls if call.id == call_id)
 
     def current(self, call: ToolUseBlock) -> ToolUseBlock:
         """What runs for `call` now."""
@@ -87,7 +96,7 @@ class OpenRound:
     @property
     def waiting(self) -> tuple[ToolUseBlock, ...]:
         """Calls without a result as they are to run now, in call order."""
-        return tuple(self.current(call) for call in self.turn.calls if call.id not in self.results)
+        return tuple(self.current(call) for call in self.calls if call.id not in self.results)
 
     @property
     def postponed(self) -> tuple[ToolUseBlock, ...]:
@@ -99,7 +108,7 @@ class OpenRound:
 class Counters:
     """What has been spent.
 
-    `rounds` counts model rounds, `tool_calls` executions and `calls_of` those of each tool,
+    `rounds` counts model rounds, `tool_calls` executions, those inside calls included, and `calls_of` those of each tool,
     `calls_under_none` replies that called although they must not, `compactions` how often one was asked for.
     """
 

@@ -40,6 +40,7 @@ from geode.domain.loop.state import State, Terms
 from geode.domain.loop.switching import switched, with_others
 from geode.domain.policy import Policy
 from geode.domain.rounds import refusal
+from geode.domain.tool_search import as_run
 from geode.domain.tools import ToolFacts
 from geode.domain.turns import UserTurn
 
@@ -128,7 +129,7 @@ def _pending(state: State, kind: type[Pending]) -> Pending:
 
 def _replied(state: State, input: ModelReplied) -> State:
     call = _pending(state, CallModel)
-    wanted = input.reply.calls
+    wanted = tuple(as_run(one, state.terms.tools) for one in input.reply.calls)
     if len(wanted) != len(input.verdicts):
         raise IllegalInput(f"the reply has {len(wanted)} calls and {len(input.verdicts)} verdicts")
     valid = (one.name for one, verdict in zip(wanted, input.verdicts, strict=True) if refusal(one, verdict) is None)

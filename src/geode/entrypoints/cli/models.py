@@ -22,8 +22,8 @@ from geode.domain.key_sources import (
     OwnCredential,
 )
 from geode.domain.models import ModelRow, row_of, rows_for
-from geode.domain.prices import Price, price_of
-from geode.domain.routing import Route, resolve
+from geode.domain.prices import Price
+from geode.domain.routing import Route, price_for, resolve
 from geode.domain.targets import Target
 from geode.entrypoints.cli.config import columns
 from geode.entrypoints.cli.exit_codes import NOT_ALL
@@ -53,7 +53,7 @@ def known_models(registry: Registry, sources: Mapping[str, str]) -> Iterator[Kno
     for row in registry.table.models:
         route = resolve(row.prefix, registry.table, sources=sources).value_or(None)
         served = "" if route is None else route.target.name
-        price = price_of(row.prefix.rpartition("/")[2], registry.table.prices)
+        price = None if route is None else price_for(route, registry.table.prices)
         yield Known(row.prefix, served, row, price, registry.place_of("models", row.prefix))
 
 
@@ -131,7 +131,7 @@ def _facts(row: ModelRow, price: Price | None) -> dict[str, Any]:
 def _one(id: str, registry: Registry, config: Configuration, *, as_json: bool) -> int:
     route = registry.route(id, sources=config.sources)
     row = row_of(route.model, rows_for(route.target, registry.table.models))
-    price = price_of(route.model.rpartition("/")[2], registry.table.prices)
+    price = price_for(route, registry.table.prices)
     reached, problem = _reached(route, registry, config)
     known = row.known or price is not None
     code = NOT_ALL if problem else 0

@@ -231,7 +231,7 @@ RULES: Final[tuple[Rule, ...]] = (
     ),
     Rule(
         "messages.anthropic.tool_use.input_type",
-        "The input of a tool_use block is an object, never text.",
+        "The input of a tool_use or server_tool_use block is an object, never text.",
         "request types of the anthropic SDK 2.14",
     ),
     Rule(

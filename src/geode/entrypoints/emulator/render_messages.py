@@ -12,6 +12,7 @@ from typing import Any, Final
 
 from geode.domain.script import Called, Reply, ReplyStop, Said, Thought
 from geode.entrypoints.emulator.render import Exchange, Json, ScriptError, argument_text, numbered_calls, pieces
+from geode.entrypoints.emulator.searching import search, unfound
 
 STOP_REASON: Final[dict[ReplyStop, str]] = {
     "end": "end_turn",
@@ -27,7 +28,7 @@ def whole(reply: Reply, exchange: Exchange) -> Json:
     """The body of a request without `stream`."""
     return {
         **_envelope(exchange),
-        "content": _blocks(reply, exchange),
+        "content": [block for _, block in _blocks(reply, exchange)],
         "stop_reason": _stop_reason(reply),
         "stop_sequence": None,
         "stop_details": _stop_details(reply),
@@ -47,8 +48,8 @@ def events(reply: Reply, exchange: Exchange) -> list[Json]:
         "usage": _usage(reply, 1),
     }
     stream: list[Json] = [{"type": "message_start", "message": opening}]
-    for index, (item, block) in enumerate(zip(reply.items, _blocks(reply, exchange), strict=True)):
-        start, deltas = _block_stream(item, block)
+    for index, (item, block) in enumerate(_blocks(reply, exchange)):
+        start, deltas = _searched_stream(block) if item is None else _block_stream(item, block)
         stream.append({"type": "content_block_start", "index": index, "content_block": start})
         if index == 0:
             stream.append({"type": "ping"})
@@ -89,9 +90,17 @@ def _stop_details(reply: Reply) -> Json | None:
     return {"type": "refusal", "category": reply.refusal_category, "explanation": "This request was declined."}
 
 
-def _blocks(reply: Reply, exchange: Exchange) -> list[Json]:
-    numbers = numbered_calls(reply)
-    return [_block(item, exchange, numbers.get(place, 0)) for place, item in enumerate(reply.items)]
+def _blocks(reply: Reply, exchange: Exchange) -> list[tuple[Said | Thought | Called | None, Json]]:
+    """Each item with its block; before the first call of a tool that the model was not shown, the server's search for it."""
+    numbers, unseen = numbered_calls(reply), unfound(exchange.request)
+    found: list[tuple[Said | Thought | Called | None, Json]] = []
+    for place, item in enumerate(reply.items):
+        number = numbers.get(place, 0)
+        if isinstance(item, Called) and item.name in unseen:
+            found += [(None, block) for block in search(item.name, f"srvtoolu_r{exchange.round}c{number}")]
+            unseen.discard(item.name)
+        found.append((item, _block(item, exchange, number)))
+    return found
 
 
 def _block(item: Said | Thought | Called, exchange: Exchange, number: int) -> Json:
@@ -115,6 +124,14 @@ def _input(called: Called) -> Any:
         return json.loads(called.arguments)
     except ValueError:
         return called.arguments
+
+
+def _searched_stream(block: Json) -> tuple[Json, list[Json]]:
+    """The search comes in pieces, like a call; what it found comes whole."""
+    if "input" not in block:
+        return block, []
+    parts = ["", *pieces(json.dumps(block["input"]))]
+    return {**block, "input": {}}, [{"type": "input_json_delta", "partial_json": part} for part in parts]
 
 
 def _block_stream(item: Said | Thought | Called, block: Json) -> tuple[Json, list[Json]]:

@@ -168,8 +168,10 @@ def calls(conversation: Conversation, __: Request, _: Facts) -> Iterator[Finding
                     (*path, "name"),
                     f"{place}.name: must match ^[a-zA-Z0-9_-]{{1,128}}$",
                 )
+        for path, block in (*turn.of("tool_use"), *turn.of("server_tool_use")):
             if not isinstance(block.get("input"), dict):
-                yield "messages.anthropic.tool_use.input_type", (*path, "input"), f"{place}.input: must be an object"
+                text = f"{'.'.join(map(str, path))}.input: must be an object"
+                yield "messages.anthropic.tool_use.input_type", (*path, "input"), text
 
 
 def roles(conversation: Conversation, request: Request, _: Facts) -> Iterator[Finding]:

@@ -73,6 +73,8 @@ def find_connection(route: Route, registry: Registry, environment: Environment) 
     if missing is not None:
         raise Misuse("missing-extra", f'{target.name} needs the package {missing}: pip install "geode[{sdk}]"')
     transport = moved(target.transport, environment)
+    # What is known of the maker's own server need not hold for another.
+    rows = rows_for(replace(target, transport=transport), registry.table.models)
     _refuse_stray_key(target, environment)
     source = transport.origin or f'Provider("{target.name}")'
     credential = _credential(target.name, target.credential, transport.base_url, environment)

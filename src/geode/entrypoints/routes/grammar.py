@@ -80,6 +80,7 @@ class DeclaredRow(_Table):
     choice: ChoiceWord | None = None
     effort_with_tools: EffortBesideTools | None = None
     binds_thinking: bool | None = None
+    tool_search: bool | None = None
 
 
 MODEL_ROW_KEYS: Final = tuple(DeclaredRow.model_fields)
@@ -90,6 +91,7 @@ class _Price(_Table):
     output: _Dollars
     cached: _Dollars | None = None
     cache_write: _Dollars | None = None
+    cache_write_1h: _Dollars | None = None
     above: Annotated[int, Field(ge=0)] = 0
     input_above: _Dollars = Decimal(1)
     output_above: _Dollars = Decimal(1)

@@ -56,6 +56,7 @@ def row_of_file(name: str, file: File, table: RoutingTable) -> ModelRow:
         sampling=sampling == "any",
         sampling_at_none=sampling == "at_none",
         binds_prefix=facts.get("binds_thinking", False),
+        tool_search=facts.get("tool_search", False),
         maker=_maker(name, table),
         **changes,
     )

@@ -16,7 +16,7 @@ F = TypeVar("F", bound=Callable[..., Any])
 _ATTRIBUTE: Final = "__geode_tool__"
 _SETTINGS: Final = (
     *("tier", "name", "description", "timeout_seconds", "blocking", "strict"),
-    *("alternative", "fallback", "max_calls", "poller", "idempotent", "reconcile"),
+    *("alternative", "fallback", "max_calls", "poller", "idempotent", "reconcile", "deferred"),
 )
 
 
@@ -36,6 +36,7 @@ class Declaration:
     poller: bool = False
     idempotent: bool = False
     reconcile: Callable[..., Any] | None = None
+    deferred: bool = False
 
 
 @overload
@@ -55,6 +56,7 @@ def tool(
     poller: bool = False,
     idempotent: bool = False,
     reconcile: Callable[..., Any] | None = None,
+    deferred: bool = False,
 ) -> Callable[[F], F]: ...
 def tool(
     function: Any = None,
@@ -72,6 +74,7 @@ def tool(
     poller: bool = False,
     idempotent: bool = False,
     reconcile: Callable[..., Any] | None = None,
+    deferred: bool = False,
     **unknown: Any,
 ) -> Any:
     """Declare a function, a method or a class of callable objects as a tool: `@tool` or `@tool(tier="safe")`.
@@ -89,14 +92,17 @@ def tool(
     For runs whose process ended during a call: `idempotent=True` promises that running the call again, with
     the same `ToolContext.idempotency_key`, has the effect of once; `reconcile` is a function of the arguments
     and the `ToolContext` that returns the result which the call had, or `NotRun()`. A method of the same
-    class may be given as it stands in the class. A setting that is unknown or out of its range is Misuse.
+    class may be given as it stands in the class.
+
+    `deferred=True`: in a session with many tools the model is not told of this one, and finds it by searching.
+    A setting that is unknown or out of its range is Misuse.
     """
     refuse_unknown("@tool", unknown, _SETTINGS)
     declaration = Declaration(
         tier_of(tier),
         name,
         description,
-        timeout_seconds=_deadline(timeout_seconds),
+        timeout_seconds=deadline_of(timeout_seconds),
         blocking=blocking,
         strict=strict,
         alternative=_tool_name("alternative", alternative),
@@ -105,6 +111,7 @@ def tool(
         poller=_flag("poller", poller),
         idempotent=_flag("idempotent", idempotent),
         reconcile=_reconciler(reconcile),
+        deferred=_flag("deferred", deferred),
     )
 
     def declare(function: F) -> F:
@@ -130,7 +137,8 @@ def declaration_of(value: object) -> Declaration:
     return found if isinstance(found, Declaration) else Declaration()
 
 
-def _deadline(seconds: object) -> float | None:
+def deadline_of(seconds: object) -> float | None:
+    """A deadline that was given. Misuse for anything but seconds above 0."""
     if seconds is None:
         return None
     if not isinstance(seconds, int | float) or isinstance(seconds, bool) or not math.isfinite(seconds) or seconds <= 0:

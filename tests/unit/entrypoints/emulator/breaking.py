@@ -86,8 +86,25 @@ MESSAGES = {
     "tool.name_missing": messages(tools=[{"name": "", "input_schema": SCHEMA}]),
     "tool_result.content_kind": messages(GO, CALL, user(tool_result("t1", [{"type": "image_url", "image_url": {"url": "x"}}]))),
     "tool_use.name_missing": messages(GO, assistant(tool_use("t1", "")), user(tool_result("t1"))),
+    "deferred.all": messages(tools=[{"name": "read", "input_schema": SCHEMA, "defer_loading": True}]),
+    "deferred.search": messages(
+        tools=[
+            {"name": "read", "input_schema": SCHEMA},
+            {"type": "tool_search_tool_regex_20251119", "name": "tool_search_tool_regex", "defer_loading": True},
+        ]
+    ),
+    "deferred.reference": messages(GO, CALL, user(tool_result("t1", [{"type": "tool_reference", "tool_name": "write"}]))),
 }
 RESPONSES = {
+    "deferred.namespace": responses(
+        GO,
+        function_call("c1"),
+        output("c1"),
+        tools=[
+            {"type": "tool_search"},
+            {"type": "function", "name": "read", "parameters": SCHEMA, "defer_loading": True},
+        ],
+    ),
     "call.unanswered": responses(GO, function_call("c1"), function_call("c2"), output("c1")),
     "call_id.length": responses(GO, function_call(LONG), output(LONG)),
     "call_id.missing": responses(GO, function_call("", call_id=...), output("", call_id=...)),
