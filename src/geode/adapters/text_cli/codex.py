@@ -132,6 +132,7 @@ def _completed(asked: Asked, event: Event, messages: list[str]) -> Answer:
         count(of.get("output_tokens")),
         cached_input_tokens=count(of.get("cached_input_tokens")),
         reasoning_tokens=count(of.get("reasoning_output_tokens")),
+        cache_write_input_tokens=count(of.get("cache_write_input_tokens")),
     )
     # What it says before its last message is about its work.
     return Success(AdapterCallResult((Text(messages[-1]),), Stop.END, usage, "turn.completed", route=asked.mode))
