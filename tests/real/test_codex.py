@@ -49,7 +49,8 @@ async def test_a_prompt_arrives_as_it_is(prompt: str, lab: Lab) -> None:
     assert "look_around" not in json.dumps(one.request)
     assert one.headers["authorization"] == "Bearer the-key-of-the-lab"
     assert PLANTED not in json.dumps([one.request, dict(one.headers)])
-    assert (outcome.usage.input_tokens, outcome.usage.output_tokens) == (10, 5)
+    # The program tells no cost: it is that of the table, 10 tokens at 1.75 dollars a million and 5 at 14.
+    assert (outcome.usage.input_tokens, outcome.usage.cost_usd) == (10, Decimal("0.0000875"))
 
 
 async def test_a_conversation_goes_on(lab: Lab) -> None:
