@@ -9,6 +9,9 @@ INSTALLED := $(VENV)/.installed
 # Other people's clients live in an environment of their own: their SDKs need not be geode's.
 PEERS := .venv-peers
 PEERS_LOCKED := $(PEERS)/.locked
+# Other people's programs: 730 MB from npm, in exact versions and without a lock file.
+REAL := .real
+REAL_INSTALLED := $(REAL)/.installed
 
 # Tests wait more than they compute: a few processes more than one, whatever the machine. WORKERS=0 is none beside the first.
 WORKERS ?= 3
@@ -25,7 +28,7 @@ unexport PYTHONPATH
 unexport PYTHONHOME
 
 .DELETE_ON_ERROR:
-.PHONY: help setup demo test check format-check lint types imports mutate loop-model bench crowd fuzz conversations guard big-results many-tools kills peers format lock always
+.PHONY: help setup demo test check format-check lint types imports mutate loop-model bench crowd fuzz conversations guard big-results many-tools kills peers real format lock always
 
 help: ## say what can be made
 	@sed -n 's/^\([a-z-]*\):.*## /\1	/p' $(firstword $(MAKEFILE_LIST)) | expand -t 10
@@ -87,6 +90,9 @@ crowd: $(INSTALLED) ## N runs at once (2000), a third of them cancelled: nothing
 peers: $(INSTALLED) $(PEERS_LOCKED) ## run pydantic-ai and openai-agents against a `geode emulate`
 	@cd peers && ../$(PEERS)/bin/pytest $(ARGS)
 
+real: $(INSTALLED) $(REAL_INSTALLED) ## run geode with other people's programs, on this machine; needs npm
+	@$(BIN)/pytest tests/real $(ARGS)
+
 format: $(LOCKED) ## format the code and mend what ruff can mend
 	@$(BIN)/ruff check --fix --quiet . ; $(BIN)/ruff format .
 
@@ -135,4 +141,11 @@ $(PEERS_LOCKED): peers/requirements.lock | $(LOCKED)
 	@echo "installing the clients into $(PEERS)"
 	@$(BIN)/python -m venv --clear $(PEERS)
 	@$(PEERS)/bin/python -m pip install -qq --disable-pip-version-check --require-hashes --requirement peers/requirements.lock
+	@touch $@
+
+$(REAL_INSTALLED): tests/real/package.json
+	@command -v npm >/dev/null || { echo "make real needs npm, which is not on PATH" >&2; exit 1; }
+	@echo "installing the programs of others into $(REAL)"
+	@mkdir -p $(REAL) && cp tests/real/package.json $(REAL)/package.json
+	@cd $(REAL) && npm install --no-package-lock --no-audit --no-fund --loglevel=error
 	@touch $@

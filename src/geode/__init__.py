@@ -34,7 +34,6 @@ if TYPE_CHECKING:
     from geode.domain.offload import ResultLimits as ResultLimits
     from geode.domain.policy import Policy as Policy
     from geode.domain.provider import Provider as Provider
-    from geode.domain.reply import Usage as Usage
     from geode.domain.retry import RetryPolicy as RetryPolicy
     from geode.domain.targets import Quirks as Quirks
     from geode.domain.targets import WireName as WireName
@@ -42,10 +41,14 @@ if TYPE_CHECKING:
     from geode.domain.toolkits import Toolkit as Toolkit
     from geode.domain.toolkits import ToolkitContext as ToolkitContext
     from geode.domain.tools import ToolSpec as ToolSpec
+    from geode.domain.usage import Usage as Usage
+    from geode.entrypoints.mcp_servers import mcp_servers_from as mcp_servers_from
     from geode.entrypoints.runtime import Runtime as Runtime
     from geode.entrypoints.runtime import run as run
     from geode.entrypoints.runtime import session as session
+    from geode.entrypoints.subagents import subagent as subagent
     from geode.entrypoints.tools import tool as tool
+    from geode.entrypoints.tools import tools_from as tools_from
     from geode.entrypoints.wire.embedding import conversation_from as conversation_from
     from geode.ports.hooks import Hooks as Hooks
     from geode.ports.hooks import Veto as Veto
@@ -94,9 +97,12 @@ __all__ = [
     "Veto",
     "WireName",
     "conversation_from",
+    "mcp_servers_from",
     "run",
     "session",
+    "subagent",
     "tool",
+    "tools_from",
 ]
 __version__: Final = "0.1.0"
 
@@ -109,15 +115,17 @@ _HOME: Final = {
     "geode.domain.offload": ("ResultLimits",),
     "geode.domain.mcp_server": ("McpServer",),
     "geode.domain.policy": ("Policy",),
-    "geode.domain.reply": ("Usage",),
+    "geode.domain.usage": ("Usage",),
     "geode.domain.retry": ("RetryPolicy",),
     "geode.domain.provider": ("Provider",),
     "geode.domain.targets": ("Quirks", "WireName"),
     "geode.domain.tiers": ("SafetyTier",),
     "geode.domain.toolkits": ("Toolkit", "ToolkitContext"),
     "geode.domain.tools": ("ToolSpec",),
+    "geode.entrypoints.mcp_servers": ("mcp_servers_from",),
     "geode.entrypoints.runtime": ("Runtime", "run", "session"),
-    "geode.entrypoints.tools": ("tool",),
+    "geode.entrypoints.subagents": ("subagent",),
+    "geode.entrypoints.tools": ("tool", "tools_from"),
     "geode.entrypoints.wire.embedding": ("conversation_from",),
     "geode.ports.hooks": ("Hooks", "Veto"),
     "geode.ports.tools": ("NotRun", "ToolContext", "ToolError", "ToolRetry"),

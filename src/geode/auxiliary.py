@@ -6,5 +6,21 @@
 from geode.adapters.clock_system import SystemClock
 from geode.application.askable import Askable, askable
 from geode.application.auxiliary import Ask, Served, call_with_failover, run_with_retry_policy, text_call
+from geode.application.structured import AnswerError, Declined, DoesNotFit, Fits, Truncated, TypedAnswer
 
-__all__ = ["Ask", "Askable", "Served", "SystemClock", "askable", "call_with_failover", "run_with_retry_policy", "text_call"]
+__all__ = [
+    "AnswerError",
+    "Ask",
+    "Askable",
+    "Declined",
+    "DoesNotFit",
+    "Fits",
+    "Served",
+    "SystemClock",
+    "Truncated",
+    "TypedAnswer",
+    "askable",
+    "call_with_failover",
+    "run_with_retry_policy",
+    "text_call",
+]

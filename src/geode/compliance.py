@@ -12,7 +12,7 @@ from geode.entrypoints.compliance.conversations import ConversationStoreContract
 from geode.entrypoints.compliance.credentials import CredentialContract, CredentialHarness
 from geode.entrypoints.compliance.facts import FactsContract
 from geode.entrypoints.compliance.faults import FaultContract
-from geode.entrypoints.compliance.harness import ModelHarness, SendingHarness
+from geode.entrypoints.compliance.harness import ModelHarness, SendingHarness, Withheld
 from geode.entrypoints.compliance.http_harness import HttpHarness
 from geode.entrypoints.compliance.images import ImageResizerContract, ImageResizerHarness
 from geode.entrypoints.compliance.journal import JournalContract, JournalHarness, JournalStoreContract, JournalStoreHarness
@@ -29,6 +29,7 @@ from geode.entrypoints.compliance.schema import SchemaContract, SchemaHarness
 from geode.entrypoints.compliance.streaming import StreamingContract
 from geode.entrypoints.compliance.tokens import TokenCounterContract, TokenCounterHarness
 from geode.entrypoints.compliance.tool_choice import ToolChoiceContract
+from geode.entrypoints.compliance.tool_sources import ToolSourceContract, ToolSourceHarness
 from geode.entrypoints.compliance.tools import ToolContract, ToolHarness
 
 __all__ = [
@@ -70,4 +71,7 @@ __all__ = [
     "ToolChoiceContract",
     "ToolContract",
     "ToolHarness",
+    "ToolSourceContract",
+    "ToolSourceHarness",
+    "Withheld",
 ]

@@ -1,6 +1,7 @@
 """What observers and streams see."""
 
 from geode.entrypoints.observers import LogObserver, RichObserver
+from geode.entrypoints.spending import Spending, Spent
 from geode.ports.events import (
     Aborted,
     ApprovalAnswered,
@@ -10,8 +11,10 @@ from geode.ports.events import (
     Finished,
     Hooked,
     ModelCalled,
+    ModelFailed,
     ModelReplied,
     ModelSwitched,
+    Nested,
     Notice,
     Observer,
     Retrying,
@@ -33,13 +36,17 @@ __all__ = [
     "Hooked",
     "LogObserver",
     "ModelCalled",
+    "ModelFailed",
     "ModelReplied",
     "ModelSwitched",
+    "Nested",
     "Notice",
     "Observer",
     "Retrying",
     "RichObserver",
     "RoundClosed",
+    "Spending",
+    "Spent",
     "TextDelta",
     "ThinkingDelta",
     "ToolFinished",

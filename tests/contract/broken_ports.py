@@ -34,6 +34,7 @@ from geode.ports import Tool, ToolSpec
 from geode.ports.results import Origin, Piece
 from geode.ports.schema import Check
 from tests.contract.broken_credentials import BROKEN_CREDENTIALS
+from tests.contract.broken_sources import BROKEN_SOURCES
 
 
 class AnswersEverything(ApproverHarness):
@@ -340,6 +341,7 @@ BROKEN_PORTS: Final[Mapping[type[Any], frozenset[str]]] = {
         }
     ),
     **BROKEN_CREDENTIALS,
+    **BROKEN_SOURCES,
     MixesRuns: frozenset({"runs_at_the_same_time_are_kept_apart"}),
     Undescribed: frozenset({"it_is_described_for_any_provider"}),
     RaisesNothing: frozenset({"a_failure_is_a_failed_result"}),

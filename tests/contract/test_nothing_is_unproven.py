@@ -15,14 +15,17 @@ import geode.adapters
 from geode.domain.targets import BUILT_IN, SPOKEN_IN
 from geode.entrypoints import approvers
 from geode.entrypoints.compliance.contract import Contract
+from geode.entrypoints.compliance.program_harness import ProgramHarness
 from geode.entrypoints.compliance.registered import CONTRACTS, GROUP, contract_of
 from geode.entrypoints.compliance.wire_harness import WireHarness
 
 HERE = Path(__file__).parent
 # Below the wires, or beside them, and no adapter of a port.
 PLUMBING = {"environment", "http_json", "in_flight", "oauth_tokens", "patterns", "private_files"}
-PLUMBING |= {"secret_files", "text_blocks", "toml_edits", "toml_files"}
+PLUMBING |= {"json_files", "secret_files", "text_blocks", "toml_edits", "toml_files"}
 MODULES = sorted({found.name for found in pkgutil.iter_modules(geode.adapters.__path__)} - PLUMBING)
+# What has a file for each program that it asks.
+FILES = {"text_cli": ("claude_cli", "codex_cli")}
 REGISTERED = {one.name: one for one in entry_points(group=GROUP) if one.value.startswith("geode.")}
 
 
@@ -40,7 +43,7 @@ def proven() -> list[type[Any]]:
     return [vars(value)["harness"] for value in found if isinstance(value, type) and issubclass(value, Contract)]
 
 
-@pytest.mark.parametrize("name", MODULES)
+@pytest.mark.parametrize("name", [file for name in MODULES for file in FILES.get(name, (name,))])
 def test_every_adapter_has_its_file(name: str) -> None:
     classes = [value for key, value in vars(module(f"test_{name}")).items() if key.startswith("Test")]
     assert any(issubclass(value, Contract) for value in classes)
@@ -56,7 +59,9 @@ def test_every_wire_and_dialect_that_can_be_connected_is_proven() -> None:
 def test_every_adapter_that_ships_is_proven() -> None:
     """By its own name, or by one that speaks the same, where nothing but the address and the key are its own."""
     wires = [harness for harness in proven() if issubclass(harness, WireHarness)]
-    assert {harness.name for harness in wires} | {harness.stands_for for harness in wires} >= set(BUILT_IN)
+    programs = {harness.name for harness in proven() if issubclass(harness, ProgramHarness)}
+    assert programs == {name for name, target in BUILT_IN.items() if target.program is not None}
+    assert programs | {harness.name for harness in wires} | {harness.stands_for for harness in wires} >= set(BUILT_IN)
     for harness in wires:
         shipped = BUILT_IN.get(harness.stands_for)
         if shipped is None:

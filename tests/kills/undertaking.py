@@ -19,9 +19,10 @@ from geode import Approve, NotRun, ToolContext, ToolUseBlock
 from geode.adapters.journal_file import FileJournal
 from geode.domain.content import Text
 from geode.domain.failures import CallFailure
-from geode.domain.reply import AdapterCallResult, Stop, Usage
+from geode.domain.reply import AdapterCallResult, Stop
 from geode.domain.request import AdapterCallRequest, Capabilities
 from geode.domain.turns import AssistantTurn, ToolResultsTurn
+from geode.domain.usage import Usage
 from geode.ports.model import Emit
 
 

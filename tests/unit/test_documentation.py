@@ -14,16 +14,22 @@ from pathlib import Path
 
 import pytest
 
-from geode.compliance import AdapterContract
+from geode.compliance import AdapterContract, ToolSourceContract
 from geode.domain.script import Script
 from geode.entrypoints.compliance.registered import GROUP, contract_of
+from geode.entrypoints.mcp_servers import mcp_servers_from
 from geode.testing import ScriptedModel, calls, default_model, says
 
 ROOT = Path(__file__).parents[2]
 EXAMPLE = ROOT / "examples" / "acme_adapter"
-# This page writes a package step by step: its blocks are parts of one program, which is proven as a whole.
+SOURCE = ROOT / "examples" / "saved_queries"
+# These pages write a package step by step: their blocks are parts of one program, which is proven as a whole.
 STEPS = ROOT / "docs" / "writing-an-adapter.md"
-PAGES = (ROOT / "README.md", *(page for page in sorted((ROOT / "docs").glob("*.md")) if page != STEPS))
+STEPS_TO_A_SOURCE = ROOT / "docs" / "writing-a-tool-source.md"
+PAGES = (
+    ROOT / "README.md",
+    *(page for page in sorted((ROOT / "docs").glob("*.md")) if page not in (STEPS, STEPS_TO_A_SOURCE)),
+)
 
 
 def _blocks() -> dict[str, str]:
@@ -73,7 +79,10 @@ PLAYED: dict[str, tuple[Script, str]] = {
     ),
     "quickstart: Observe, and count": (
         (calls(("now", {})), says("Noon.")),
-        "round 1: 10 tokens in, 5 out\nround 1: ['ok']\nround 2: 10 tokens in, 5 out\n30 tokens, None\n",
+        (
+            "round 1: 10 tokens in, 5 out\nround 1: ['ok']\nround 2: 10 tokens in, 5 out\n"
+            "30 tokens, None dollars and 2 calls of unknown cost\n"
+        ),
     ),
     "quickstart: System text, effort, temperature": ((says("Flint"),), "Flint\n"),
     "quickstart: Limits": ((says("1, 2, 3"),), "1, 2, 3\n"),
@@ -112,6 +121,10 @@ PLAYED: dict[str, tuple[Script, str]] = {
         (calls(("count_lines", {"ref_id": "the last one"})), says("I cannot tell.")),
         "failed | 'the last one' is no ref_id: use one that a result of this conversation has told, as it is\n",
     ),
+    "mcp: Servers of the Model Context Protocol": (
+        (calls(("add", {"a": 2, "b": 3})), says("It is 5.")),
+        "5\nIt is 5.\n",
+    ),
     "many-tools: Many tools": (
         (
             calls(("search_tools", {"query": "pay france"})),
@@ -128,6 +141,19 @@ PLAYED: dict[str, tuple[Script, str]] = {
         (calls(("prices", {})), says("Two.")),
         """['["1.50 EUR","0.99 USD"]']\n""",
     ),
+    "sub-agents: A run as a tool": (
+        (
+            calls(("research", {"task": "When was the tower built?"})),
+            calls(("search", {"query": "tower"})),
+            says("It was built in 1887."),
+            says("In 1887."),
+        ),
+        (
+            "research had search answer: tower: built in 1887\n"
+            "research answered: It was built in 1887.\n"
+            "In 1887. (60 tokens in all)\n"
+        ),
+    ),
     "toolkits: By value": (
         (calls(("erase_page", {"name": "beer"})), says("I can only read.")),
         "there is no tool named 'erase_page'. Did you mean: read_page?\nI can only read.\n",
@@ -136,8 +162,33 @@ PLAYED: dict[str, tuple[Script, str]] = {
         (calls(("read_note", {})), calls(("write_note", {"text": "milk, bread"})), says("Done.")),
         "[('ok', 'milk'), ('ok', 'written: milk, bread')]\n",
     ),
+    "tools: Definition files": (
+        (calls(("get_weather", {"city": "Paris"})), says("Mild.")),
+        "['18 C in Paris for 1 days'] Mild.\n",
+    ),
     "wire: Move a request to another wire": ((), "turn 1: interrupted (c1)\n"),
 }
+
+
+def _shown(page: str, heading: str, language: str) -> str:
+    """The block of another language under that heading."""
+    text = (ROOT / "docs" / f"{page}.md").read_text("utf-8").split(f"# {heading}\n")[1]
+    found = re.search(rf"^```{language}\n(.*?)^```$", text, re.DOTALL | re.MULTILINE)
+    assert found is not None
+    return found[1]
+
+
+# What lies beside the program of a block.
+BESIDE = {"tools: Definition files": {"definitions.json": _shown("tools", "Definition files", "json")}}
+
+
+def test_what_the_page_of_tools_declares_can_be_read(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    for name in ("NODE_ENV", "FILES_TOKEN", "DOCS_TOKEN"):
+        monkeypatch.setenv(name, "x")
+    (tmp_path / "config.toml").write_text(_shown("tools", "In the configuration", "toml"))
+    (tmp_path / "servers.json").write_text(_shown("tools", "Files of other programs", "json"))
+    assert [server.name for server in mcp_servers_from(tmp_path / "config.toml")] == ["files"]
+    assert [server.name for server in mcp_servers_from(tmp_path / "servers.json")] == ["files", "docs"]
 
 
 def test_every_block_is_played() -> None:
@@ -150,6 +201,9 @@ def test_a_block_runs_as_it_stands(
 ) -> None:
     monkeypatch.delenv("GEODE_MODEL", raising=False)
     script, printed = PLAYED[name]
+    for beside, text in BESIDE.get(name, {}).items():
+        monkeypatch.chdir(tmp_path)
+        (tmp_path / beside).write_text(text, "utf-8")
     program = tmp_path / "program.py"
     program.write_text(BLOCKS[name], "utf-8")
     with default_model(ScriptedModel(*script)):
@@ -167,12 +221,18 @@ def test_all_blocks_type_check(tmp_path: Path) -> None:
     assert (done.returncode, done.stdout, done.stderr) == (0, "", ""), list(enumerate(BLOCKS))
 
 
-def test_the_steps_to_an_adapter_are_the_example() -> None:
+@pytest.mark.parametrize(("page", "example"), [(STEPS, EXAMPLE), (STEPS_TO_A_SOURCE, SOURCE)], ids=["adapter", "source"])
+def test_the_steps_are_the_example(page: Path, example: Path) -> None:
     """Word for word; the example is run and type-checked like any other code."""
-    code = [path.read_text("utf-8") for path in sorted(EXAMPLE.rglob("*.py"))]
-    blocks = re.findall(r"^```python\n(.*?)^```$", STEPS.read_text("utf-8"), re.DOTALL | re.MULTILINE)
+    code = [path.read_text("utf-8") for path in sorted(example.rglob("*.py"))]
+    blocks = re.findall(r"^```python\n(.*?)^```$", page.read_text("utf-8"), re.DOTALL | re.MULTILINE)
     assert len(blocks) > 5
     assert [block for block in blocks if not any(block in text for text in code)] == []
+
+
+def test_the_source_is_registered_with_its_contract() -> None:
+    points = tomllib.loads((SOURCE / "pyproject.toml").read_text("utf-8"))["project"]["entry-points"][GROUP]
+    assert [contract_of(EntryPoint(name, value, GROUP).load()) for name, value in points.items()] == [ToolSourceContract]
 
 
 def test_the_example_is_registered_as_the_steps_say() -> None:

@@ -21,6 +21,7 @@ from geode.domain.conversation import Conversation
 from geode.domain.errors import Misuse
 from geode.domain.loop.actions import Finish
 from geode.domain.loop.answering import askable
+from geode.domain.loop.inner import spent_in
 from geode.domain.loop.outcome import Outcome, Suspended
 from geode.domain.loop.recording import Recording, replay
 from geode.domain.loop.resuming import changed_tools, revived, taken_up, to_check_again
@@ -29,6 +30,7 @@ from geode.domain.loop.step import begin, step
 from geode.domain.loop.storing import refs_of
 from geode.domain.policy import Policy
 from geode.domain.request import forced_choice
+from geode.domain.spent import Spent
 from geode.domain.turns import UserTurn
 from geode.ports import events
 from geode.ports.events import Event
@@ -58,12 +60,17 @@ class AgenticLoop:
         # The task that takes a run from the journal, while reconcilers are asked; and whether it is to stop then.
         self._taking: asyncio.Task[Any] | None = None
         self._stop_asked = False
-        self._last = Conversation()
+        self._last, self._spent = Conversation(), Spent()
 
     @property
     def conversation(self) -> Conversation:
         """The last whole conversation, after a cancellation too."""
         return self._last if self._active is None else self._active.state.closed
+
+    @property
+    def spent(self) -> Spent:
+        """What the last run has spent so far, runs inside it included: tokens and executions of tools."""
+        return self._spent if self._active is None else self._active.spent
 
     async def run(self, prompt: Prompt, *, conversation: Conversation | None = None, tool_choice: Any = None) -> Outcome:
         """Run `prompt` after `conversation` (nothing, by default) to its end.
@@ -189,7 +196,7 @@ class AgenticLoop:
                 way_out = f"resume_run({run_id!r}) goes on from where it is"
                 raise Misuse("stale-snapshot", f"run {run_id} has gone on since this snapshot was made; {way_out}")
             if isinstance(stored.pending, Finish):
-                self._last = stored.closed
+                self._last, self._spent = stored.closed, spent_in(stored)
                 return stored.pending.outcome
             tools = self._tools_of(stored)
             equipped = self._equipped(stored, tools, put)
@@ -272,7 +279,7 @@ class AgenticLoop:
             try:
                 outcome = await run.drive(before)
             finally:
-                self._last, self._active = run.state.closed, None
+                self._last, self._spent, self._active = run.state.closed, run.spent, None
             if isinstance(outcome, Suspended):
                 await equipped.guard.hold(run.state)
             await equipped.announcer.tell(events.Finished, outcome=outcome)

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from geode.domain.content import Owner
 from geode.domain.models import row_of
+from geode.domain.prices import Price
 from geode.domain.thinking import Thinking
 from geode.ports.model import ModelAdapter
 
@@ -16,7 +17,7 @@ class Askable:
     """A model of an adapter, which `opened` gives; it may be awaited more than once.
 
     The settings are sent as they are, or the call is refused. `window` is what it reads at most, in tokens, where that
-    is known.
+    is known; `price` what its tokens cost, where each of them is paid for.
     """
 
     owner: Owner
@@ -25,6 +26,7 @@ class Askable:
     temperature: float | None = None
     thinking: Thinking | None = None
     window: int | None = None
+    price: Price | None = None
 
 
 def window_of(adapter: ModelAdapter, model: str) -> int | None:
@@ -39,10 +41,11 @@ def askable(
     effort: str | None = None,
     temperature: float | None = None,
     thinking: Thinking | None = None,
+    price: Price | None = None,
 ) -> Askable:
     """The target whose adapter is there already."""
 
     async def opened() -> ModelAdapter:
         return adapter
 
-    return Askable(Owner(adapter.name, model), opened, effort, temperature, thinking, window_of(adapter, model))
+    return Askable(Owner(adapter.name, model), opened, effort, temperature, thinking, window_of(adapter, model), price)

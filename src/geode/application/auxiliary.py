@@ -3,24 +3,27 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 from returns.result import Result
 
 from geode.application.announcer import Announcer
 from geode.application.askable import Askable
 from geode.application.one_call import one_call
+from geode.application.structured import TypedAnswer, value_of
 from geode.domain.content import Owner
 from geode.domain.conversation import Conversation
 from geode.domain.errors import Misuse, ModelCallError, RequestRefused
 from geode.domain.failures import CallFailure, classify_retry_error, describe
 from geode.domain.loop.outcome import error_of, reason_of
 from geode.domain.negotiation import negotiate
-from geode.domain.reply import AdapterCallResult, Usage
+from geode.domain.prices import Price
+from geode.domain.reply import AdapterCallResult
 from geode.domain.request import AdapterCallRequest, Limits
 from geode.domain.retry import GiveUp, NextModel, RetryAfter, RetryPolicy, after_failure
+from geode.domain.usage import Usage
 from geode.domain.ways_out import way_on
 from geode.ports import events
 from geode.ports.clock import Clock
@@ -32,10 +35,15 @@ Ask: TypeAlias = Callable[[Askable], AdapterCallRequest]
 
 @dataclass(frozen=True, slots=True)
 class Served:
-    """The reply, and the model that gave it."""
+    """The reply, the model that gave it, and what attempts before it cost that failed, as far as that was told.
+
+    `typed` is what the reply comes to where a `response_schema` was given.
+    """
 
     reply: AdapterCallResult
     owner: Owner
+    lost: Usage = Usage()
+    typed: TypedAnswer | None = None
 
     @property
     def text(self) -> str:
@@ -44,11 +52,25 @@ class Served:
 
     @property
     def usage(self) -> Usage:
-        """What it took."""
-        return self.reply.usage
+        """What it took, failed attempts included."""
+        return self.lost + self.reply.usage
+
+    @property
+    def value(self) -> Any:
+        """What was answered, of the `response_schema`. AnswerError where the answer does not fit, was declined or cut
+        off; Misuse where there was no schema."""
+        if self.typed is None:
+            raise Misuse("response-schema", "this answer has a text and no value: ask with response_schema=…")
+        return value_of(self.typed)
 
 
-def text_call(conversation: Conversation, *, system: str = "", limits: Limits = Limits()) -> Ask:
+def text_call(
+    conversation: Conversation,
+    *,
+    system: str = "",
+    limits: Limits = Limits(),
+    response_schema: Mapping[str, Any] | None = None,
+) -> Ask:
     """A call without tools. The target's effort, temperature and thinking go out with it."""
 
     def request(target: Askable) -> AdapterCallRequest:
@@ -60,6 +82,7 @@ def text_call(conversation: Conversation, *, system: str = "", limits: Limits = 
             effort=target.effort,
             temperature=target.temperature,
             thinking=target.thinking,
+            response_schema=response_schema,
         )
 
     return request
@@ -106,7 +129,7 @@ async def call_with_failover(
         following = targets[place + 1] if place + 1 < len(targets) else None
         reply = await trying.asked(target, following)
         if reply is not None:
-            return Served(reply, target.owner)
+            return Served(reply, target.owner, trying.lost)
     raise AssertionError("the last target was asked and neither answered nor failed")
 
 
@@ -124,6 +147,8 @@ class _Trying:
 
     def __init__(self, ask: Ask, policy: RetryPolicy, clock: Clock, announcer: Announcer | None, emit: Emit | None) -> None:
         self._ask, self._policy, self._clock, self._announcer, self._emit = ask, policy, clock, announcer, emit
+        # What was spent on attempts that failed, as far as it was told.
+        self.lost = Usage()
         self._left: list[str] = []
         self._shown = False
         self._said: list[str] = []
@@ -134,11 +159,14 @@ class _Trying:
         request = _fitting(adapter, self._ask(target))
         began, attempt = self._clock.now(), 1
         while True:
-            answer = await self._once(adapter, request)
+            answer = await self._once(adapter, request, target.price)
             failure = answer.swap().value_or(None)
             if failure is None:
                 return answer.unwrap()
+            self.lost += failure.usage or Usage()
             failure = replace(failure, after_output=failure.after_output or self._shown, partial="".join(self._said))
+            if self._announcer is not None:
+                await self._announcer.tell(events.ModelFailed, attempt=attempt, why=failure.message, usage=failure.usage)
             then = after_failure(self._policy, failure, attempt, self._clock.jitter(), is_last=following is None)
             name = f"{target.owner.adapter} {target.owner.model}"
             why = describe(name, failure, attempt, self._clock.now() - began)
@@ -154,10 +182,12 @@ class _Trying:
                 case NextModel() | GiveUp():
                     raise self._error(why, failure)
 
-    async def _once(self, adapter: ModelAdapter, request: AdapterCallRequest) -> Result[AdapterCallResult, CallFailure]:
+    async def _once(
+        self, adapter: ModelAdapter, request: AdapterCallRequest, price: Price | None
+    ) -> Result[AdapterCallResult, CallFailure]:
         self._shown, self._said = False, []
         cancelled = self._announcer.being_cancelled if self._announcer is not None else _being_cancelled
-        return await one_call(adapter, request, self._told, cancelled)
+        return await one_call(adapter, request, self._told, cancelled, price)
 
     async def _told(self, delta: Delta) -> None:
         self._shown = self._shown or not isinstance(delta, ThinkingPart)

@@ -5,13 +5,17 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from decimal import Decimal
 
 from geode.application.foreign import text_of
 from geode.application.threads import RaisedInThread
 from geode.domain.content import Part, Text, ToolResult, ToolUseBlock, result
+from geode.domain.loop.inner import Allowance
 from geode.domain.results import Stream
 from geode.domain.rounds import Execution
-from geode.ports.tools import Tool
+from geode.domain.spent import Spent
+from geode.domain.usage import Usage
+from geode.ports.tools import InnerRun, Tool
 
 
 @dataclass(slots=True, eq=False)
@@ -20,7 +24,8 @@ class Call:
 
     `delayed`: its time to begin has not come; `entered`: its handler was; `overdue`: its deadline passed
     before it ended; `cancelled`: with the run, before it ended; `settled`: it has its result, or never will.
-    `stream`: what it gives piece by piece, so far.
+    `stream`: what it gives piece by piece, so far. `delivered`: its result was handed on.
+    `usage`: what its tool said that it spent; `inner`: the run inside it, which `allowed` has limits for.
     """
 
     tool: Tool
@@ -38,10 +43,36 @@ class Call:
     blocked: bool = False
     settled: bool = False
     stream: Stream | None = None
+    delivered: bool = False
+    usage: Usage = Usage()
+    inner: InnerRun | None = None
+    allowed: Allowance = Allowance()
 
     @property
     def block(self) -> ToolUseBlock:
         return self.execution.call
+
+    def spend(self, usage: Usage) -> None:
+        """See `ToolContext.spend`. TypeError for what could not be counted."""
+        if not _counts(usage):
+            raise TypeError(f"spend(…) takes a geode.Usage of tokens and dollars, 0 or more, got {usage!r:.200}")
+        self.usage += replace(usage, quota=())
+
+    @property
+    def spent(self) -> Spent | None:
+        """What it has spent so far beside its execution; None for nothing."""
+        found = Spent(self.usage) if self.inner is None else Spent(self.usage) + self.inner.spent
+        return None if found == Spent() else found
+
+
+def _counts(usage: object) -> bool:
+    if not isinstance(usage, Usage):
+        return False
+    tokens = (usage.input_tokens, usage.output_tokens, usage.cached_input_tokens, usage.reasoning_tokens)
+    cost: object = usage.cost_usd
+    return all(type(one) is int and one >= 0 for one in tokens) and (
+        cost is None or (isinstance(cost, Decimal) and cost.is_finite() and cost >= 0)
+    )
 
 
 @dataclass(frozen=True, slots=True)

@@ -120,8 +120,11 @@ def _facts(tool: Tool) -> ToolFacts:
     )
 
 
-def said_of_denied(tools: Mapping[str, ToolFacts], grants: Sequence[Grant]) -> str:
-    """What the operator has to know where nobody can approve: which tools will be denied. "" for none."""
+def said_of_denied(tools: Mapping[str, ToolFacts], grants: Sequence[Grant], subagent: str = "") -> str:
+    """What the operator has to know where nobody can approve: which tools will be denied. "" for none.
+
+    `subagent` is the name of the one whose tools they are, where they are none of the session's own.
+    """
     granted = {grant.tool for grant in grants}
     denied = [
         f"{name} is {facts.tier.name}" for name, facts in tools.items() if facts.tier.needs_approval and name not in granted
@@ -131,4 +134,5 @@ def said_of_denied(tools: Mapping[str, ToolFacts], grants: Sequence[Grant]) -> s
     names = f"{', '.join(denied[:_SHOWN])}{f' and {len(denied) - _SHOWN} more' if len(denied) > _SHOWN else ''}"
     found = any(tools[name].origin for name in tools if tools[name].tier.needs_approval)
     way_out = "tiers= or trusted=True of the McpServer" if found else '@tool(tier="safe")'
-    return f"{names} and the session has no approve=; every call will be denied. Add approve=, or {way_out}"
+    where = f"in the sub-agent {subagent} " if subagent else ""
+    return f"{where}{names} and the session has no approve=; every call will be denied. Add approve=, or {way_out}"

@@ -11,6 +11,7 @@ from geode.application.contents import Contents
 from geode.application.guard import ResultGuard
 from geode.application.hooking import Hooking
 from geode.application.model_call import Asking, ModelCall
+from geode.application.nesting import Nesting
 from geode.application.reconciling import reconciled
 from geode.application.run import Run
 from geode.application.shelf import Shelf
@@ -32,7 +33,7 @@ from geode.ports.tools import NothingStored
 
 @dataclass(frozen=True, slots=True)
 class Surroundings:
-    """What a loop is given besides its model and its tools."""
+    """What a loop is given besides its model and its tools. `put` takes the events of every run, deltas included."""
 
     clock: Clock
     journal: Journal
@@ -44,6 +45,7 @@ class Surroundings:
     rendering: Rendering = PLAIN
     resizer: ImageResizer | None = None
     count_tokens: CountTokens = estimate_tokens
+    put: Put | None = None
 
 
 class Equipment:
@@ -54,7 +56,7 @@ class Equipment:
     ) -> None:
         policy, told = before.terms.policy, () if before.open is None else before.open.results
         self._asking, self._tools, self._around, self._shelf = asking, tools, around, shelf
-        self.announcer = Announcer(before.terms.run_id, around.observers, put, before.counters.rounds, told)
+        self.announcer = Announcer(before.terms.run_id, around.observers, put or around.put, before.counters.rounds, told)
         self.hooking = Hooking(around.hooks, tools, self.announcer, policy.tool_timeout_seconds)
         self._policy = policy
         window = asking.windows.get(asking.serving(before.terms.owner).model)
@@ -65,6 +67,7 @@ class Equipment:
     def run_of(self, state: State) -> Run:
         """The run that begins with `state`, or goes on from it."""
         around = self._around
+        nesting = Nesting(state, catalog=self._tools, clock=around.clock, announcer=self.announcer)
         stage = self._stage = StagePerformer(
             tools=self._tools,
             policy=state.terms.policy,
@@ -76,6 +79,7 @@ class Equipment:
             contents=self.contents,
             guard=self.guard,
             results=self._shelf or NothingStored(),
+            nesting=nesting,
         )
         call = ModelCall(self._asking, self._tools, around.clock, self.announcer, self.hooking, asks=self._fit)
         return Run(
@@ -86,6 +90,7 @@ class Equipment:
             stage=stage,
             clock=around.clock,
             journal=around.journal,
+            inside=nesting,
         )
 
     def _fit(self, asking: Asking) -> None:

@@ -22,6 +22,7 @@ from geode.domain.loop.inputs import CallRefused, Compacted, Input, ModelFailed,
 from geode.domain.loop.state import State
 from geode.domain.models import row_of
 from geode.domain.negotiation import negotiate
+from geode.domain.prices import Price
 from geode.domain.reply import AdapterCallResult
 from geode.domain.request import AdapterCallRequest, Limits
 from geode.domain.thinking import Thinking, ThinkingBudget
@@ -44,6 +45,7 @@ class Asking:
     temperature: float | None = None
     thinking: Thinking | None = None
     fallbacks: tuple[Askable, ...] = ()
+    price: Price | None = None
 
     @property
     def owner(self) -> Owner:
@@ -77,6 +79,7 @@ class Asking:
             effort=one.effort,
             temperature=one.temperature,
             thinking=one.thinking,
+            price=one.price,
         )
 
     def request(self, state: State, call: CallModel, tools: Catalog, *, streamed: bool) -> AdapterCallRequest:
@@ -94,7 +97,7 @@ class Asking:
             self.temperature,
             None if concludes else self.thinking,
             streamed,
-            tools.deferred,
+            deferred=tools.deferred,
         )
 
 
@@ -147,7 +150,7 @@ class ModelCall:
             wrap_up=call.wrap_up is not None,
         )
         self._shown, self._said = False, []
-        answer = await one_call(adapter, sent, self._emit, self._announcer.being_cancelled)
+        answer = await one_call(adapter, sent, self._emit, self._announcer.being_cancelled, self._asking.price)
         failure = answer.swap().value_or(None)
         if failure is not None:
             facts = replace(failure, after_output=failure.after_output or self._shown, partial="".join(self._said))

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable
+from dataclasses import replace
+from functools import partial
 from typing import cast
 
 from returns.result import Failure, Result
 
 from geode.application.foreign import kind_of, warn
 from geode.domain.failures import CallFailure
+from geode.domain.prices import Price, priced
 from geode.domain.reply import AdapterCallResult
 from geode.domain.request import AdapterCallRequest
 from geode.domain.ways_out import of_unknown_model
@@ -17,9 +20,13 @@ from geode.ports.model import Emit, ModelAdapter
 
 
 async def one_call(
-    adapter: ModelAdapter, request: AdapterCallRequest, emit: Emit, being_cancelled: Callable[[], bool]
+    adapter: ModelAdapter,
+    request: AdapterCallRequest,
+    emit: Emit,
+    being_cancelled: Callable[[], bool],
+    price: Price | None = None,
 ) -> Result[AdapterCallResult, CallFailure]:
-    """What the adapter answers, or that it did not in time, or that it broke.
+    """What the adapter answers and what that cost by `price`, or that it did not in time, or that it broke.
 
     An AssertionError passes, since it is meant for a test, and so does what is no Exception, since
     it is meant for whoever runs the program; but no adapter ends the program by SystemExit.
@@ -40,8 +47,13 @@ async def one_call(
     if isinstance(answer, Result):
         known = (row.prefix for row in adapter.capabilities.models)
         result = cast("Result[AdapterCallResult, CallFailure]", answer)
-        return result.alt(lambda failure: of_unknown_model(failure, request.model, known))
+        failed = result.alt(lambda failure: of_unknown_model(failure, request.model, known))
+        return failed.map(lambda reply: replace(reply, usage=priced(reply.usage, price))).alt(partial(_with_cost, price))
     return _failure(f"the adapter returned {kind_of(answer)}, not a Success or a Failure")
+
+
+def _with_cost(price: Price | None, failure: CallFailure) -> CallFailure:
+    return failure if failure.usage is None else replace(failure, usage=priced(failure.usage, price))
 
 
 def _late(seconds: float) -> Result[AdapterCallResult, CallFailure]:

@@ -15,11 +15,13 @@ from geode.application.contents import Contents, gather_async
 from geode.application.finishing import Finishing, Review
 from geode.application.foreign import copied, handed, kind_of, text_of, trace_of, warn
 from geode.application.guard import ResultGuard
+from geode.application.nesting import Nesting
 from geode.application.threads import DaemonThreads
 from geode.domain.content import ErrorKind, Part, Text, ToolResult, ToolUseBlock, result
 from geode.domain.policy import Policy
 from geode.domain.results import Stream, Unrenderable, gather, is_stream, render
 from geode.domain.rounds import Execution
+from geode.domain.spent import Spent
 from geode.ports import events
 from geode.ports.clock import Clock
 from geode.ports.results import StoredResults
@@ -44,13 +46,14 @@ class ToolCallProcessor:
         deps: Any,
         clock: Clock,
         announcer: Announcer,
-        finished: Callable[[ToolResult], None],
+        finished: Callable[[ToolResult, Spent | None], None],
         review: Review | None = None,
         contents: Contents | None = None,
         guard: ResultGuard | None = None,
         results: StoredResults = NothingStored(),
+        nesting: Nesting | None = None,
     ) -> None:
-        self._catalog, self._policy, self._deps = catalog, policy, deps
+        self._catalog, self._policy, self._deps, self._nesting = catalog, policy, deps, nesting
         self._clock, self._announcer = clock, announcer
         self._finished, self._contents, self._results = finished, contents or Contents(), results
         self._finishing = Finishing[Call](review=review, guard=guard, announcer=announcer, deliver=self._deliver)
@@ -158,7 +161,8 @@ class ToolCallProcessor:
             self._announcer.took(call.block.id, self._seconds(call))
             if call.execution.recovering or self._announcer.ends(call.block.id):
                 self._announcer.soon(self._told(call, found))
-        self._finished(found)
+        call.delivered = True
+        self._finished(found, call.spent)
 
     def _seconds(self, call: Call) -> float:
         """How long the call has taken."""
@@ -204,7 +208,7 @@ class ToolCallProcessor:
         if isinstance(error, ToolError):
             text, recoverable = text_of(error) or f"{block.name} failed", getattr(error, "recoverable", True) is not False
             kind: ErrorKind = "outcome_unknown" if isinstance(error, OutcomeUnknown) else "failed"
-            return ToolResult(block.id, kind, (Text(text),), str(getattr(error, "detail", "")), recoverable)
+            return ToolResult(block.id, kind, (Text(text),), text_of(getattr(error, "detail", "")), recoverable)
         if isinstance(error, Unrenderable):
             advice = "return JSON-like data, a dataclass or a pydantic model"
             detail = f"{block.name} returned {text_of(error)}; {advice}"
@@ -221,7 +225,8 @@ class ToolCallProcessor:
         tool, block, run_id = call.tool, call.block, self._announcer.run_id
         key = f"{run_id}/{block.id}"
         progress = self._progress_of(block)
-        context = ToolContext(self._deps, block.id, key, call.deadline, run_id, progress, self._results)
+        outer = None if self._nesting is None else self._nesting.around(call)
+        context = ToolContext(self._deps, block.id, key, call.deadline, run_id, progress, self._results, call.spend, outer)
 
         if tool.blocking:
             value = await self._threads.run(lambda: self._entered(call, context))

@@ -18,6 +18,7 @@ from geode.domain.content import ToolResult, ToolUseBlock
 from geode.domain.loop.resuming import in_doubt
 from geode.domain.loop.state import State
 from geode.domain.rounds import Execution, as_decided
+from geode.domain.spent import Spent
 from geode.ports.clock import Clock
 from geode.ports.tools import Invoke, NotRun, Tool, ToolContext
 
@@ -52,7 +53,7 @@ async def reconciled(
             known.add(call.id)
         return came if review is None or came.kind != "ok" or call.id in not_run else await review(call, came)
 
-    def finished(result: ToolResult) -> None:
+    def finished(result: ToolResult, _: Spent | None) -> None:
         found[result.call_id] = result if result.call_id in known else replace(result, kind="outcome_unknown")
         if len(found) == len(wanted):
             all_in.set()

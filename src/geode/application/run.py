@@ -10,16 +10,19 @@ from geode.application.announcer import Announcer
 from geode.application.catalog import said_of_denied
 from geode.application.foreign import Noted, handed, kind_of
 from geode.application.model_call import ModelCall
+from geode.application.nesting import Nesting
 from geode.application.stage import StagePerformer
 from geode.application.tools_in_force import ToolsInForce
 from geode.domain.codec import dumps
 from geode.domain.content import Owner, ToolResult, ToolUseBlock
 from geode.domain.loop.actions import CallModel, Compact, Finish, RunStage, Suspend, SwitchModel, Wait
+from geode.domain.loop.inner import spent_in
 from geode.domain.loop.inputs import Decided, Input, Interrupted, ModelFailed, ModelReplied, StopRequested, Switched, Waited
 from geode.domain.loop.outcome import Outcome, Suspended
 from geode.domain.loop.state import OpenRound, State
 from geode.domain.loop.step import step
 from geode.domain.recovery import Recovery, noticed
+from geode.domain.spent import Spent
 from geode.domain.tool_search import as_run
 from geode.domain.turns import AssistantTurn, ToolResultsTurn, hints_of
 from geode.ports import events
@@ -40,8 +43,10 @@ class Run:
         stage: StagePerformer,
         clock: Clock,
         journal: Journal,
+        inside: Nesting,
     ) -> None:
         self.state = state
+        self._inside = inside
         self._announcer, self._tools, self._call, self._stage = announcer, tools, call, stage
         self._clock, self._journal = clock, journal
         # The task that waits for the model or for time to pass, while it does; and whether `stop` cut that short.
@@ -68,6 +73,11 @@ class Run:
                 self._journal.left(self.state)
             await self._stage.ended()
         return outcome
+
+    @property
+    def spent(self) -> Spent:
+        """What it has spent so far, runs inside it included."""
+        return spent_in(self.state) + self._inside.uncounted
 
     def stop(self) -> None:
         """See AgenticLoop.stop. Waiting is cut short, for the model and for calls; what runs goes on until it has ended."""
@@ -188,6 +198,8 @@ class Run:
         await self._announcer.tell(events.Aborted, why=why)
 
     async def _tell(self, before: State, after: State, input: Input | None = None) -> None:
+        if isinstance(input, ModelFailed):
+            await self._announcer.tell(events.ModelFailed, why=input.failure.message, usage=input.failure.usage)
         if isinstance(after.pending, Wait) and isinstance(input, ModelFailed):
             why, quota = input.failure.message, input.failure.quota
             await self._announcer.tell(events.Retrying, seconds=after.pending.seconds, why=why, quota=quota)

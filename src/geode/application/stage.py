@@ -14,6 +14,7 @@ from geode.application.contents import Contents
 from geode.application.foreign import explained, handed_question, text_of, warn
 from geode.application.guard import ResultGuard
 from geode.application.hooking import Hooking
+from geode.application.nesting import Nesting
 from geode.application.processor import GRACE_SECONDS, ToolCallProcessor
 from geode.application.tools_in_force import ToolsInForce
 from geode.domain.approval import Approve, Decision, Deny, Later, Question
@@ -25,6 +26,7 @@ from geode.domain.loop.stages import NOT_STARTED
 from geode.domain.loop.state import State
 from geode.domain.policy import Policy
 from geode.domain.rounds import asked_about, edited, executions
+from geode.domain.spent import Spent
 from geode.ports import events
 from geode.ports.approval import Approver
 from geode.ports.clock import Clock
@@ -57,7 +59,9 @@ class StagePerformer:
         guard: ResultGuard | None = None,
         results: StoredResults = NothingStored(),
         contents: Contents | None = None,
+        nesting: Nesting,
     ) -> None:
+        self._nesting = nesting
         self._tools, self._clock, self._announcer, self._approver = tools, clock, announcer, approver
         self._inputs: deque[Input] = deque()
         self._news = asyncio.Event()
@@ -72,6 +76,7 @@ class StagePerformer:
             guard=guard,
             results=results,
             contents=contents,
+            nesting=nesting,
         )
         self._admission = Admission(hooking, clock, announcer, self._came, self._news.set)
         self._ending: list[asyncio.Task[Any]] = []
@@ -85,6 +90,7 @@ class StagePerformer:
     async def next_input(self, state: State) -> Input | None:
         """Start and ask what the pending stage wants and was not yet, then wait for whatever comes first; None if woken."""
         stage, round = state.stage, state.round
+        self._nesting.at(state)
         held = self._admission.held(state, self._started)
         unstarted = {id for id in stage.start if (id, round.step_of(id)) not in self._started}
         if state.stopping:
@@ -109,6 +115,7 @@ class StagePerformer:
     def wake(self) -> None:
         """The run is to stop: end the waiting for an input, and that of calls which are to be tried again."""
         self._processor.stop_waiting()
+        self._nesting.stop()
         self._news.set()
 
     def _question(self, unasked: list[str], state: State) -> None:
@@ -164,8 +171,8 @@ class StagePerformer:
         self._inputs.append(input)
         self._news.set()
 
-    def _tool_finished(self, result: ToolResult) -> None:
-        self._came(ToolFinished(self._clock.now(), result))
+    def _tool_finished(self, result: ToolResult, spent: Spent | None = None) -> None:
+        self._came(ToolFinished(self._clock.now(), result, spent))
 
     async def _ask(self, question: Question) -> list[Decided] | BaseException:
         """The answers, or what kept them from coming. Nobody to ask in this process means: later."""

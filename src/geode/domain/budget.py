@@ -12,7 +12,10 @@ WRAP_UP_TEXT: Final = (
     "The budget of this run is nearly used up. Do not call any more tools: conclude now, "
     "with what you have found, and say what is left undone."
 )
-COST_UNKNOWN: Final = "the provider does not say what its calls cost, so Policy(max_cost_usd=…) cannot be kept"
+COST_UNKNOWN: Final = (
+    "what a call of this model costs is not known: the provider does not say it and no price is, so "
+    "Policy(max_cost_usd=…) cannot be kept; a row of [prices] in routing.toml says it"
+)
 
 
 def exhausted(state: State) -> ExhaustedReason | None:
@@ -43,13 +46,15 @@ def _too_dear(state: State) -> bool:
     most, last = state.terms.policy.max_cost_usd, state.counters.last_usage.cost_usd
     if most is None or state.counters.rounds == 0:
         return False
-    spent = state.counters.usage.cost_usd
-    return last is None or spent is None or spent >= most or spent + last > most
+    usage = state.counters.usage
+    spent = usage.cost_usd
+    return last is None or spent is None or usage.unpriced_calls > 0 or spent >= most or spent + last > most
 
 
 def why_exhausted(state: State, reason: ExhaustedReason) -> str:
     """What the operator has to know beside the reason: "" for nothing."""
-    return COST_UNKNOWN if reason == "cost_budget" and state.counters.last_usage.cost_usd is None else ""
+    known = state.counters.last_usage.cost_usd is not None and not state.counters.usage.unpriced_calls
+    return "" if known or reason != "cost_budget" else COST_UNKNOWN
 
 
 def calls_left(state: State) -> int | None:

@@ -11,7 +11,7 @@ from geode.domain.naming import closest
 from geode.domain.targets import IDENTITIES
 
 Layer: TypeAlias = Literal["command line", "environment", "project config.toml", "global config.toml", "routing.toml"]
-KeyType: TypeAlias = Literal["model id", "word", "folder"]
+KeyType: TypeAlias = Literal["model id", "word", "folder", "file"]
 
 # Strongest first.
 LAYERS: Final[tuple[Layer, ...]] = get_args(Layer)
@@ -37,6 +37,7 @@ KEYS: Final[tuple[Key, ...]] = (
     Key("reflection_model", "GEODE_REFLECTION_MODEL", "model id", "the model that looks back on a run"),
     Key("summary_model", "GEODE_SUMMARY_MODEL", "model id", "the model that writes summaries"),
     Key("journal", "GEODE_JOURNAL", "folder", "where `geode run` keeps its runs, and `geode runs` finds them"),
+    Key("mcp.config", "GEODE_MCP_CONFIG", "file", "a JSON file of MCP servers, as other programs have it"),
     *(
         Key(f"sources.{identity}", f"GEODE_SOURCE_{identity.upper()}", "word", f"which credential source serves {identity}")
         for identity in IDENTITIES
@@ -44,20 +45,26 @@ KEYS: Final[tuple[Key, ...]] = (
 )
 _BY_PATH: Final[Mapping[tuple[str, ...], Key]] = {key.path: key for key in KEYS}
 _TABLES: Final = frozenset(key.path[:-1] for key in KEYS if len(key.path) > 1)
+# Tables and lists of a config.toml that are no such settings: `domain/mcp_declarations.py` reads them.
+_READ_ELSEWHERE: Final = frozenset((("mcp", "servers"), ("mcp", "trust_projects")))
 # What people look for in the wrong file.
 _OF_ROUTING: Final = ("models", "prices", "providers", "routing")
 
 
 def key_named(name: str) -> Key:
     """The key of this name. Misuse, with the closest name, where there is none."""
-    key = _BY_PATH.get(tuple(name.split(".")))
-    if key is None:
+    path = tuple(name.split("."))
+    if path[:2] in _READ_ELSEWHERE:
+        raise Misuse(
+            "config-key", f"{'.'.join(path[:2])} is written into a config.toml by hand; geode mcp list shows what it says"
+        )
+    if path not in _BY_PATH:
         raise Misuse("config-key", _unknown(name))
-    return key
+    return _BY_PATH[path]
 
 
-def _unknown(name: str) -> str:
-    names = [key.name for key in KEYS]
+def _unknown(name: str, further: Iterable[str] = ()) -> str:
+    names = [*(key.name for key in KEYS), *further]
     close = closest(name, names)
     hint = f"; did you mean {close[0]}?" if close else f". Known: {', '.join(names)}"
     return f'there is no setting "{name}"{hint}'
@@ -154,12 +161,14 @@ def _read(table: Mapping[str, object], above: tuple[str, ...]) -> Iterator[tuple
     for word, value in table.items():
         path = (*above, word)
         name = ".".join(path)
+        if path in _READ_ELSEWHERE:
+            continue
         if path in _BY_PATH:
             problem = value_problem(name, value)
             yield Problem(path, "value", problem) if problem else (name, str(value))
         elif path not in _TABLES:
             misplaced = f"[{word}] belongs into routing.toml" if not above and word in _OF_ROUTING else ""
-            yield Problem(path, "key", misplaced or _unknown(name))
+            yield Problem(path, "key", misplaced or _unknown(name, map(".".join, sorted(_READ_ELSEWHERE))))
         elif isinstance(value, Mapping):
             yield from _read(cast("Mapping[str, object]", value), path)
         else:

@@ -8,6 +8,7 @@ from enum import Enum
 from typing import Final, Literal, TypeAlias
 
 from geode.domain.quota import Quota
+from geode.domain.usage import Usage
 
 Phase: TypeAlias = Literal["connect", "response", "stream"]
 
@@ -30,7 +31,8 @@ class CallFailure:
     saying broke off (`stream`). `error_type` and `error_code` are the body's own fields.
     `after_output` says that text or a call had been shown. `way_out` is what the operator may change.
     `quota` is what the provider told of the account's limits; `subscription` says that the credential is that of
-    a plan, which pays for a span of time and not for each call. `partial` is the text that had been shown.
+    a plan, which pays for a span of time and not for each call. `partial` is the text that had been shown, `usage`
+    what had been reported of tokens when it broke off, None for nothing.
     """
 
     status: int | None
@@ -46,6 +48,7 @@ class CallFailure:
     quota: tuple[Quota, ...] = ()
     subscription: bool = False
     partial: str = ""
+    usage: Usage | None = None
 
 
 class FailureClass(Enum):

@@ -74,7 +74,8 @@ class McpServer:
         given: object = self.command
         if isinstance(given, str):
             self._refuse('command is a list, the program and its arguments: command=["npx", "-y", …]')
-        if not isinstance(given, Sequence) or not all(isinstance(word, str) and "\0" not in word for word in self.command):
+        words: Sequence[object] = self.command
+        if not all(isinstance(word, str) and "\0" not in word for word in words):
             self._refuse("command is a list of str, the program and its arguments")
         if not self.command[0].strip():
             self._refuse("command begins with the name of a program, and that is blank")

@@ -25,7 +25,11 @@ MISUSE_IDS: Final[Mapping[str, str]] = {
     "conversation-type": "`conversation=` takes a `Conversation`: `Conversation.loads(text)` makes one of stored text, "
     "`geode.conversation_from(wire, list)` one of the messages of another program.",
     "conversation-id": "The id of a stored conversation is a name for a file: letters, digits, `_`, `-` and `.`.",
+    "cost-unknown": "A budget of dollars needs models whose calls have a known price, or a provider that says what it charged.",
     "count-tokens-type": "`count_tokens=` takes a function that gives the number of tokens of a text.",
+    "definition": "A definition of a tool lacks something, or says something that none has; the message has file and line.",
+    "definition-handlers": "A definition has no function of its name, or one that cannot take what its schema names; or a "
+    "function of `handlers=` is of no definition.",
     "deps-type": "A tool's `ToolContext[D]` wants other dependencies than `deps=` gives.",
     "emulator-address": "`geode emulate` cannot listen there: the address is taken, or is none of this machine's loopback.",
     "effort": "An effort, given or configured, is a word that the model takes, for example `low`.",
@@ -41,9 +45,13 @@ MISUSE_IDS: Final[Mapping[str, str]] = {
     "journal-folder": "The folder that `geode runs --journal` names holds no runs.",
     "journal-reads": "Resuming a run by its id needs a journal that is kept, for example a folder.",
     "journal-type": "`journal=` takes a folder, or an object with the methods of `geode.ports.Journal`.",
+    "json-file": "A JSON file cannot be read, is no JSON, or has a key twice; the message names the line.",
     "key-form": "A key has white space, a line end or letters beyond ASCII in it, which no key has.",
     "key-place": "The file or the command that a key comes from cannot be used; the message says why, and what to do.",
     "max-sessions": "`max_sessions` counts the sessions that a Runtime lends at once: a whole number of 1 or more.",
+    "mcp-config": "A file declares an MCP server that cannot be used, for example with a variable that is not set; the message "
+    "has file and line.",
+    "mcp-name": "`geode mcp check` names a server that is not configured.",
     "mcp-server": "An `McpServer` is declared in a way that cannot work; the message says what to write.",
     "mcp-start": "An MCP server cannot be begun: its command is not on PATH, or a variable that it is to be given is not set.",
     "media-bytes": "The bytes of an `Image` or a `Document` are empty or of another type than it says; they may have been cut "
@@ -58,6 +66,7 @@ MISUSE_IDS: Final[Mapping[str, str]] = {
     "no-annotation": "A tool's parameter has no type, so no schema could tell a model what to fill in.",
     "no-key": "The provider's key is in none of the places that the message names.",
     "no-model": "Nothing names a model: neither `model=` nor any place of the configuration; the message lists them.",
+    "no-program": "An adapter over a command line program needs the program, on PATH or where `bin` says.",
     "no-targets": "`call_with_failover` takes the models that it may ask, the first of them first.",
     "no-terminal": "Asking and picking need a terminal; the message says what to write where there is none.",
     "not-a-list": "`tools=` takes a list.",
@@ -74,6 +83,7 @@ MISUSE_IDS: Final[Mapping[str, str]] = {
     "prompt-type": "A prompt is text, an `Image`, a `Document`, or a list of them.",
     "provider": "A `Provider` has a name, a wire, a dialect, an address or a key that cannot work.",
     "providers-type": "`providers=` takes a list of `Provider`.",
+    "response-schema": "`response_schema=` is a JSON Schema, and without one an answer has a text and no value.",
     "routing-file": "`~/.geode/routing.toml` says something that cannot be; the message names file, line and column.",
     "result-id": "The id of a stored result is `r_` and 26 letters of a-z2-7: geode makes it up, nobody else.",
     "result-span": "A part of a stored result begins at a character of 0 or more, and has 0 or more of them.",
@@ -91,6 +101,7 @@ MISUSE_IDS: Final[Mapping[str, str]] = {
     "snapshot-type": "`resume(…)` takes the text that `Suspended.snapshot` is.",
     "stale-snapshot": "The run has gone on since this snapshot was made, as its journal shows.",
     "source-twice": "Two sources of tools have one name; it tells their tools apart.",
+    "subagent-setting": "A setting of `geode.subagent` is that of the session which it is used in, or of the wrong kind.",
     "system-type": "`system=` takes text.",
     "temperature": "`temperature=` takes a finite number.",
     "text-now": "`ctx.results.text_now(…)` is for tools in threads of their own; a coroutine awaits `ctx.results.text(…)`.",
@@ -105,7 +116,7 @@ MISUSE_IDS: Final[Mapping[str, str]] = {
     "toolkit": "`toolkit=` takes a `Toolkit`, several, or a function that chooses such; the names in it are names of tools.",
     "tool-twice": "Two tools of a session have the same name.",
     "tool-type": "A tool's parameter has a type that no JSON Schema describes.",
-    "tools-argument": "`geode run --tools` takes MODULE:NAME.",
+    "tools-argument": "`geode run --tools` takes MODULE:NAME, or FILE.json:MODULE for definitions.",
     "tools-module": "The module that `--tools` names cannot be imported.",
     "tools-name": "The module that `--tools` names has no such tools in it.",
     "unbound-method": "A method was given without its object; a tool is the method of an instance.",
@@ -116,6 +127,7 @@ MISUSE_IDS: Final[Mapping[str, str]] = {
     "unknown-tier": "A tier is none of safe, mcp_trusted, expensive, write and dangerous.",
     "unpaired": "A conversation was built with a call and a result that do not pair; `Conversation.repaired` mends it.",
     "var-args": "A tool takes `*args` or `**kwargs`, which no schema can describe.",
+    "who-pays": "An adapter over a command line program is told who pays: an API key (`key`) or its own login (`login`).",
     "wire": "A wire is messages, responses or chat.",
 }
 

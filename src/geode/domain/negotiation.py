@@ -114,6 +114,8 @@ def _of_settings(request: AdapterCallRequest, target: _Target) -> Iterator[str]:
     model, temperature, effort = request.model, request.temperature, request.effort
     if temperature is not None and not able.temperature:
         yield f"model {model} takes no temperature; leave it out"
+    if request.response_schema is not None and not able.response_schema:
+        yield f"model {model} cannot be given a response_schema here; leave it out, and ask for JSON in words"
     free = row.sampling or (row.sampling_at_none and effort in (None, "none"))
     if temperature is not None and not 0 <= temperature <= _MOST_TEMPERATURE:
         yield f"model {model} takes a temperature from 0 to {_MOST_TEMPERATURE:g}, not {temperature:g}"

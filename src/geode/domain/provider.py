@@ -76,7 +76,8 @@ class Provider:
             its = shipped.transport
             if its is not None and (its.wire, its.dialect) == (self.wire, self.dialect):
                 transport = replace(transport, headers=its.headers)
-            return replace(shipped, credential=replace(shipped.credential, key=self.key), transport=transport)
+            credential = replace(shipped.credential, key=self.key)
+            return replace(shipped, credential=credential, transport=transport, program=None)
         return Target(self.name, Identity(self.name, self.name), CredentialRoute("own", self.key), transport)
 
 

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Final, Literal, TypeAlias, get_args
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, Final, Literal, TypeAlias, get_args
 
 from geode.domain.choice import Auto, Named, ToolChoice, parse_choice
 from geode.domain.content import MediaKind
@@ -35,9 +36,10 @@ class Limits:
 class AdapterCallRequest:
     """One model call. No provider's field ever appears in it.
 
-    `streamed` says whether anyone wants deltas; the reply is the same either way. Lone surrogates in `system`
-    are replaced on entry. `deferred` names those of the tools that need not be shown to the model: an adapter is given
-    them only where its server searches them itself, and sends them marked.
+    `streamed` says whether anyone wants deltas; the reply is the same either way. `response_schema` is what the text of
+    the answer has to fit, as JSON; it has nothing to do with any tool. Lone surrogates in `system` are replaced on entry.
+    `deferred` names those of the tools that need not be shown to the model: an adapter is given them only where its
+    server searches them itself, and sends them marked.
     """
 
     model: str
@@ -50,6 +52,7 @@ class AdapterCallRequest:
     temperature: float | None = None
     thinking: Thinking | None = None
     streamed: bool = False
+    response_schema: Mapping[str, Any] | None = field(default=None, hash=False)
     deferred: frozenset[str] = frozenset()
 
     def __post_init__(self) -> None:
@@ -70,7 +73,8 @@ class Capabilities:
     after all results, or nowhere. Misuse for a word that is none of these. `pictures`: how large and how many.
     `temperature`, `effort`, `output_limit` and `thinking` say which settings its wire has, `tool_search` whether it can
     send `deferred` tools for its server to search; `models` which models take less.
-    `schemas` is what its server takes of names and schemas of tools; None: whatever it is given.
+    `schemas` is what its server takes of names and schemas of tools; None: whatever it is given. `response_schema`: it
+    can ask for an answer that fits a schema.
     """
 
     supports_tools: bool = True
@@ -85,6 +89,7 @@ class Capabilities:
     tool_search: bool = False
     models: tuple[ModelRow, ...] = ()
     schemas: SchemaProfile | None = None
+    response_schema: bool = False
 
     def __post_init__(self) -> None:
         for what, given, known in (

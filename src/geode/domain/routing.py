@@ -13,7 +13,7 @@ from returns.result import Failure, Result, Success
 
 from geode.domain.models import ModelRow
 from geode.domain.naming import closest
-from geode.domain.prices import Price
+from geode.domain.prices import Price, price_of
 from geode.domain.targets import BUILT_IN, IDENTITIES, Target
 
 OPENROUTER_NAMESPACE: Final = "openrouter"
@@ -48,6 +48,19 @@ class RoutingTable:
     targets: Mapping[str, Target] = field(default_factory=lambda: dict(BUILT_IN))
     models: tuple[ModelRow, ...] = ()
     prices: Mapping[str, Price] = field(default_factory=dict[str, Price])
+
+
+def price_for(route: Route, prices: Mapping[str, Price]) -> Price | None:
+    """What tokens cost there, where each of them is paid for and that is known.
+
+    A plan pays for a span of time. A server that nobody knows may ask another price for a model of a known name: its
+    own row, by the whole id, says it.
+    """
+    billing = route.target.credential.billing
+    if billing == "subscription":
+        return None
+    own = prices.get(route.id) or prices.get(f"{route.target.name}/{route.model}")
+    return own or (price_of(route.model.rpartition("/")[2], prices) if billing in ("api", "credits") else None)
 
 
 def resolve(

@@ -19,6 +19,7 @@ ContentBesideCalls: TypeAlias = Literal["null", "empty", "absent"]
 ImagePlace: TypeAlias = Literal["in_result", "after_results", "none"]
 OutputLimitName: TypeAlias = Literal["max_tokens", "max_completion_tokens"]
 ChoiceKind: TypeAlias = Literal["auto", "none", "required", "named"]
+ProgramWord: TypeAlias = Literal["claude", "codex"]
 
 # Every run gives the model its choice, and takes it to conclude (spec section 6): a server that takes neither takes no
 # tools.
@@ -124,16 +125,31 @@ class Transport:
 
 
 @dataclass(frozen=True, slots=True)
+class Program:
+    """A command line program in the place of a server. `bin` is its name or its path.
+
+    Who pays is said in so many words: `login` is the folder of the program's own login, which a plan pays; without one a
+    key does (`CredentialRoute.key`); without either nobody is asked. `base_url` "" is the program's own address.
+    """
+
+    word: ProgramWord
+    bin: str
+    login: str = ""
+    base_url: str = ""
+
+
+@dataclass(frozen=True, slots=True)
 class Target:
     """An adapter's declaration: `name` is the adapter's, and what its models may be addressed by: `NAME/MODEL`.
 
-    Without a `transport` it is an adapter from elsewhere, which knows by itself how its server is reached.
+    Without a `transport` it is a `program`, or an adapter from elsewhere, which knows by itself how its server is reached.
     """
 
     name: str
     identity: Identity
     credential: CredentialRoute
     transport: Transport | None
+    program: Program | None = None
 
 
 ANTHROPIC: Final = Identity("anthropic", "Anthropic")
@@ -163,6 +179,8 @@ _GLM_CODING: Final = Transport("chat", "https://api.z.ai/api/coding/paas/v4", "g
 
 _PAYG: Final = "payg"
 _OAUTH: Final = "oauth"
+_CLI: Final = "cli"
+_TEXT_ALONE: Final = "a program on this machine that takes and gives text alone: no tools, no pictures"
 # Addresses, keys and limits: spec section 8, wire facts F.
 _DECLARED: Final = (
     Target("anthropic-payg", ANTHROPIC, CredentialRoute(_PAYG, "env:ANTHROPIC_API_KEY", "api"), _MESSAGES),
@@ -201,6 +219,8 @@ _DECLARED: Final = (
         ),
         _GLM_CODING,
     ),
+    Target("claude-cli", ANTHROPIC, CredentialRoute(_CLI, None, limits=_TEXT_ALONE), None, Program("claude", "claude")),
+    Target("codex-cli", OPENAI, CredentialRoute(_CLI, None, limits=_TEXT_ALONE), None, Program("codex", "codex")),
 )
 BUILT_IN: Final[Mapping[str, Target]] = {target.name: target for target in _DECLARED}
 IDENTITIES: Final[Mapping[str, Identity]] = {target.identity.id: target.identity for target in _DECLARED}

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import cast
 
@@ -12,6 +12,7 @@ from geode.adapters.environment import Environment, read_env_file
 from geode.adapters.toml_files import TomlFile, read_toml
 from geode.domain.configuration import Candidate, Explained, Found, Key, Layer, explain, key_named, values_in
 from geode.domain.errors import Misuse
+from geode.domain.mcp_declarations import McpTable, mcp_table
 from geode.domain.routing import target_of
 from geode.domain.targets import IDENTITIES
 from geode.entrypoints.places import config_paths, env_paths, routing_path
@@ -20,10 +21,11 @@ from geode.entrypoints.routes.registry import bootstrap_builtins
 
 @dataclass(frozen=True, slots=True)
 class ConfigFile:
-    """A config.toml: its values by the names of their keys."""
+    """A config.toml: its values by the names of their keys, and the MCP servers that it declares."""
 
     file: TomlFile
     values: Mapping[str, str]
+    mcp: McpTable = field(default=McpTable(), repr=False)
 
     def candidate(self, layer: Layer, key: Key) -> Candidate:
         value = self.values.get(key.name)
@@ -37,15 +39,16 @@ def read_config(path: Path, mending: Collection[Key] = ()) -> ConfigFile:
     """
     file = read_toml(path)
     values, problems = values_in(file.values)
+    mcp, more = mcp_table(file.values)
     replaced = {key.path for key in mending if not _is_table(file.values, key.path)}
-    for problem in problems:
+    for problem in (*problems, *more):
         if problem.path in replaced:
             continue
         said = f"{file.where(problem.path)}: {problem.text}"
         if problem.kind == "key":
             raise Misuse("config-key", said)
         raise Misuse("config-value", said)
-    return ConfigFile(file, values)
+    return ConfigFile(file, values, mcp)
 
 
 def _is_table(values: object, path: Sequence[str]) -> bool:
@@ -126,7 +129,17 @@ def configuration(
         routing_values() if routing is None else routing,
     )
     _refuse_sources(found, {key.name for key in mending})
+    _refuse_self_trust(found)
     return found
+
+
+def _refuse_self_trust(config: Configuration) -> None:
+    """Misuse for a project that says of itself, or of others, that it can be trusted."""
+    project = config.files.get("project config.toml")
+    if project is not None and project.mcp.trust_projects:
+        of_user = config_paths()["global config.toml"]
+        place = project.file.where(("mcp", "trust_projects"))
+        raise Misuse("config-key", f"{place}: mcp.trust_projects belongs into {of_user}: no project can trust itself")
 
 
 def _refuse_sources(config: Configuration, mending: Collection[str]) -> None:

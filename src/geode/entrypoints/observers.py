@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final, Literal, TypeAlias
 
 from geode.domain.approval import Approve, Deny, Later
@@ -18,8 +18,10 @@ from geode.ports.events import (
     Finished,
     Hooked,
     ModelCalled,
+    ModelFailed,
     ModelReplied,
     ModelSwitched,
+    Nested,
     Notice,
     Retrying,
     RoundClosed,
@@ -114,7 +116,11 @@ class RichObserver:
 def line_of(event: Event) -> Line | None:
     """What is told of the event; None for deltas, and for the end of a round, whose results were told."""
     match event:
-        case TextDelta() | ThinkingDelta() | CallDelta() | RoundClosed():
+        case Nested(call=call, event=inner):
+            line = line_of(inner)
+            return line and replace(line, text=f"  {name_text(call)} │ {line.text}")
+        # A failed attempt is told by what follows from it.
+        case TextDelta() | ThinkingDelta() | CallDelta() | RoundClosed() | ModelFailed():
             return None
         case ModelCalled(model=model, adapter=adapter, tool_choice=choice, wrap_up=wrap_up):
             return Line(f"round {event.round}: asks {adapter} {model} ({choice}{', to conclude' if wrap_up else ''})", "quiet")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 import math
 import uuid
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, cast
@@ -27,11 +27,13 @@ from geode.entrypoints.approvers import AskEach, InTurn, takes_one
 from geode.entrypoints.long_results import LongResults, counter, long_results
 from geode.entrypoints.routes.session_models import SessionModels
 from geode.entrypoints.settings import Answer, Settings
+from geode.entrypoints.subagents import Declared, Lends, bound
 from geode.ports.approval import Approver
 from geode.ports.events import Observer
 from geode.ports.hooks import Hooks
 from geode.ports.images import ImageResizer
 from geode.ports.journal import Journal
+from geode.ports.schema import SchemaValidator
 
 log = logging.getLogger("geode")
 
@@ -49,10 +51,15 @@ class Prepared:
     toolkit: Kit
     around: Surroundings
     long_results: LongResults
+    validator: SchemaValidator
+    subagent: str = ""
 
 
-def prepare(settings: Settings) -> Prepared:
-    """`settings` as values. Misuse for whatever cannot work."""
+def prepare(settings: Settings, lends: Callable[[Declared, Surroundings], Lends], subagent: str = "") -> Prepared:
+    """`settings` as values, those of a sub-agent of that name. Misuse for whatever cannot work.
+
+    `lends` makes the runtime of each sub-agent among the tools.
+    """
     from geode.adapters.clock_system import SystemClock
     from geode.adapters.schema_jsonschema import JsonschemaValidator
     from geode.entrypoints.tools import build_tools
@@ -62,9 +69,8 @@ def prepare(settings: Settings) -> Prepared:
     deps = settings.get("deps")
     validator = settings.get("validator") or JsonschemaValidator()
     values, sources, prefixed = sources_in(settings.get("tools", ()))
-    own = build_tools(cast("Any", values), deps, validator)
+    declared = build_tools(cast("Any", values), deps, validator)
     clock = settings.get("clock") or SystemClock()
-    tools = SharedTools(own, sources, validator, clock, prefixed=prefixed, reserved=(RECALL, SEARCH))
     around = Surroundings(
         clock,
         _journal(settings.get("journal")),
@@ -77,8 +83,12 @@ def prepare(settings: Settings) -> Prepared:
         _resizer(settings.get("resizer")),
         counter(settings),
     )
+    own = bound(declared, lambda inner: lends(inner, around))
+    tools = SharedTools(own, sources, validator, clock, prefixed=prefixed, reserved=(RECALL, SEARCH))
     policy = _policy(settings)
     check_search_name(own, policy.defer_above, sources)
+    if policy.max_cost_usd is not None:
+        models.refuse_unpriced()
     prepared = Prepared(
         models,
         settings.get("system", ""),
@@ -89,6 +99,8 @@ def prepare(settings: Settings) -> Prepared:
         checked_toolkit(settings.get("toolkit"), tools),
         around,
         long_results(settings, tools, policy, around),
+        validator,
+        subagent,
     )
     if not sources:
         say_what_is_denied(prepared)
@@ -97,7 +109,7 @@ def prepare(settings: Settings) -> Prepared:
 
 def say_what_is_denied(prepared: Prepared) -> None:
     """Warn of the tools that nobody can approve, once all of them are known."""
-    denied = said_of_denied(prepared.tools.offer.catalog.facts, prepared.policy.grants)
+    denied = said_of_denied(prepared.tools.offer.catalog.facts, prepared.policy.grants, prepared.subagent)
     if denied and prepared.around.approver is None:
         log.warning("%s", denied)
 

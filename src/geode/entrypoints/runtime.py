@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Mapping
 from contextlib import AsyncExitStack, asynccontextmanager
+from dataclasses import replace
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Final, Protocol, Self, Unpack, runtime_checkable
 
@@ -12,19 +13,23 @@ from geode.application.agentic_loop import AgenticLoop
 from geode.application.announcer import Announcer
 from geode.application.askable import askable
 from geode.application.auxiliary import Served, run_with_retry_policy, text_call
+from geode.application.equipment import Surroundings
 from geode.application.model_call import Asking
 from geode.application.prompts import Prompt, items_of
-from geode.application.tools_in_force import SessionTools
+from geode.application.structured import check_of, typed_answer
+from geode.application.tools_in_force import Kit, SessionTools
 from geode.domain.conversation import Conversation
 from geode.domain.errors import Misuse
 from geode.domain.loop.outcome import Outcome
+from geode.domain.policy import Policy
 from geode.domain.request import Limits
 from geode.domain.toolkits import ChooseToolkits, Toolkits
 from geode.domain.turns import UserTurn
 from geode.entrypoints.preparing import checked_toolkit, prepare, say_what_is_denied
-from geode.entrypoints.routes.connections import Connection, connect
+from geode.entrypoints.routes.connections import Connection, connect, text_model
 from geode.entrypoints.routes.session_models import HelperRole, default
 from geode.entrypoints.settings import Settings, checked
+from geode.entrypoints.subagents import Declared
 from geode.ports.model import ModelAdapter
 
 if TYPE_CHECKING:
@@ -38,22 +43,37 @@ class ChecksItsEnd(Protocol):
     def finish(self) -> None: ...
 
 
-class Runtime:
-    """Everything that many sessions share. Use it as `async with`; it belongs to one event loop.
+class _Sessions:
+    """What sessions of the same settings share; `outer` is the runtime of the session around, for those of a sub-agent."""
 
-    Takes what `session` takes, and `max_sessions`: how many sessions may be lent at once (others
-    wait). Whatever can be refused is refused here, before anything is opened.
-    """
-
-    def __init__(self, *, max_sessions: int | None = None, **settings: Unpack[Settings]) -> None:
-        settings = checked(settings)
-        self._prepared = prepare(settings)
+    def __init__(
+        self, settings: Settings, max_sessions: int | None = None, *, outer: _Sessions | None = None, subagent: str = ""
+    ) -> None:
+        self._inner: list[_Sessions] = []
+        self._outer, self._settings = outer, settings
+        self._prepared = prepare(settings, self._lends, subagent)
         self._models = self._prepared.models
         self._http = settings.get("http")
-        self._max_sessions = _checked_max(max_sessions)
+        self._max_sessions = max_sessions
         self._loop: asyncio.AbstractEventLoop | None = None
         # By identity, each with what it was made of, so that no other can have its identity.
         self._adapters: dict[int, tuple[ModelAdapter | Connection, ModelAdapter]] = {}
+
+    def _lends(self, declared: Declared, around: Surroundings) -> _Sessions:
+        """The runtime of a sub-agent in this one, opened and closed with it."""
+        made = _Sessions(declared.within(self._settings, around), outer=self, subagent=declared.name)
+        self._inner.append(made)
+        return made
+
+    @property
+    def policy(self) -> Policy:
+        """The limits of each session."""
+        return self._prepared.policy
+
+    @property
+    def around(self) -> Surroundings:
+        """What each session is given besides its model and its tools."""
+        return self._prepared.around
 
     async def __aenter__(self) -> Self:
         if self._loop is not None:
@@ -65,15 +85,21 @@ class Runtime:
         self._own_http: httpx2.AsyncClient | None = None
         self._open = AsyncExitStack()
         self._open.push_async_callback(self._prepared.tools.close)
+        for inner in self._inner:
+            await self._open.enter_async_context(inner)
         return self
 
     async def __aexit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        await self._open.__aexit__(kind, error, trace)
         opened = {id(adapter): adapter for _, adapter in self._adapters.values()}
         models: dict[int, object] = {**{id(model): model for model, _ in self._models.fallbacks}, **opened}
+        primary, _ = self._models.primary
+        if self._outer is not None and not self._outer.asks(primary):
+            # A sub-agent that was never called has a model that was never opened.
+            models[id(primary)] = primary
         self._loop, self._adapters = None, {}
+        await self._open.__aexit__(kind, error, trace)
         for model in models.values():
             # A default model serves other sessions too; whoever set it checks its end.
             if error is None and model is not default.value and isinstance(model, ChecksItsEnd):
@@ -90,17 +116,24 @@ class Runtime:
         async with AsyncExitStack() as lent:
             if self._places is not None:
                 await lent.enter_async_context(self._places)
+            yield await lent.enter_async_context(self.lent(self.policy, self.around, chosen))
+
+    @asynccontextmanager
+    async def lent(self, policy: Policy, around: Surroundings, chosen: Kit = ()) -> AsyncIterator[AgenticLoop]:
+        """A loop with these limits and surroundings instead of those that the settings say; `chosen` narrows its tools."""
+        async with AsyncExitStack() as lent:
             prepared = self._prepared
             self._models = models = self._models.of_today()
             model, id = models.primary
             asking = Asking(
-                await self._opened(model),
+                await self.opened(model),
                 id,
                 prepared.system,
                 models.effort.of(model),
                 prepared.temperature,
                 prepared.thinking,
-                models.askables(self._opened, prepared.temperature, prepared.thinking),
+                models.askables(self.opened, prepared.temperature, prepared.thinking),
+                models.price_of(model),
             )
             async with self._connecting:
                 if await prepared.tools.open():
@@ -109,37 +142,47 @@ class Runtime:
             if shelf is not None:
                 lent.push_async_callback(shelf.close)
             kits = tuple(kit for kit in (prepared.toolkit, chosen) if kit)
-            tools = SessionTools(prepared.tools, extra, kits, prepared.around.deps, prepared.policy.defer_above)
-            loop = AgenticLoop(asking, tools, prepared.policy, prepared.around, self._loop, shelf=shelf)
+            tools = SessionTools(prepared.tools, extra, kits, around.deps, policy.defer_above)
+            loop = AgenticLoop(asking, tools, policy, around, self._loop, shelf=shelf)
             lent.callback(loop.close)
             yield loop
 
     async def ask(
-        self, text: str, *, role: HelperRole = "summary", conversation: Conversation | None = None, system: str = ""
+        self,
+        text: str,
+        *,
+        role: HelperRole = "summary",
+        conversation: Conversation | None = None,
+        system: str = "",
+        response_schema: Mapping[str, Any] | None = None,
     ) -> Served:
         """One answer beside any run and without tools, such as a summary of `conversation`: `.text`, `.usage`, `.owner`.
 
         By the model that is configured for the role (`summary_model`, `reflection_model`), else by the session's own, at
-        the effort of the session; with the retries of the policy, and nobody in its place. Raises BillingError,
+        the effort of the session; with the retries of the policy, and nobody in its place. With a `response_schema` the
+        answer has a `.value`, validated here, and `.typed` says what became of it. Raises BillingError,
         AuthenticationError, RequestRefused or another ModelCallError, each with the facts in `failure`.
         """
         self._check_loop()
         prepared = self._prepared
         model, id = self._models.helper(role)
-        helper = askable(await self._opened(model), id, effort=self._models.effort.of(model))
+        effort, price = self._models.effort.of(model), self._models.price_of(model)
+        helper = askable(await self.opened(model), id, effort=effort, price=price)
         policy, asked = prepared.policy, (conversation or Conversation()).grown(UserTurn(items_of(text)))
         limits = Limits(policy.max_output_tokens, policy.call_timeout_seconds, policy.idle_timeout_seconds)
+        check = None if response_schema is None else check_of(response_schema, prepared.validator)
         announcer = Announcer(prepared.around.new_run_id(), prepared.around.observers, None)
         try:
-            return await run_with_retry_policy(
+            served = await run_with_retry_policy(
                 helper,
-                text_call(asked, system=system, limits=limits),
+                text_call(asked, system=system, limits=limits, response_schema=response_schema),
                 clock=prepared.around.clock,
                 policy=policy.retry,
                 announcer=announcer,
             )
         finally:
             announcer.close()
+        return served if check is None else replace(served, typed=typed_answer(served.reply, check))
 
     def _check_loop(self) -> None:
         running = asyncio.get_running_loop()
@@ -150,23 +193,46 @@ class Runtime:
                 "other-loop", f"this Runtime belongs to {self._loop!r} and was used from {running!r}; make one per event loop"
             )
 
-    async def _opened(self, model: ModelAdapter | Connection) -> ModelAdapter:
-        """The adapter of a model of this runtime, made once."""
+    async def opened(self, model: ModelAdapter | Connection) -> ModelAdapter:
+        """The adapter of a model of this runtime, made once; by the one around it, where that asks the same."""
+        if self._outer is not None and self._outer.asks(model):
+            return await self._outer.opened(model)
         async with self._connecting:
             if id(model) not in self._adapters:
-                made = await connect(model, await self._client()) if isinstance(model, Connection) else model
+                made = await self._connected(model) if isinstance(model, Connection) else model
                 self._adapters[id(model)] = (model, made)
             return self._adapters[id(model)][1]
 
-    async def _client(self) -> httpx2.AsyncClient:
-        """The host's client, or one of our own, closed with this runtime."""
+    async def _connected(self, connection: Connection) -> ModelAdapter:
+        return text_model(connection) or await connect(connection, await self.client())
+
+    async def client(self) -> httpx2.AsyncClient:
+        """The host's client, or one of our own, closed with this runtime, or with the one around it."""
         if self._http is not None:
             return self._http
+        if self._outer is not None:
+            return await self._outer.client()
         if self._own_http is None:
             from geode.adapters.http_json.clients import new_http_client
 
             self._own_http = await self._open.enter_async_context(new_http_client())
         return self._own_http
+
+    def asks(self, model: ModelAdapter | Connection) -> bool:
+        """Whether it is one of its own models, or of those around."""
+        own = (self._models.primary, *self._models.fallbacks)
+        return any(model is one for one, _ in own) or (self._outer is not None and self._outer.asks(model))
+
+
+class Runtime(_Sessions):
+    """Everything that many sessions share. Use it as `async with`; it belongs to one event loop.
+
+    Takes what `session` takes, and `max_sessions`: how many sessions may be lent at once (others
+    wait). Whatever can be refused is refused here, before anything is opened.
+    """
+
+    def __init__(self, *, max_sessions: int | None = None, **settings: Unpack[Settings]) -> None:
+        super().__init__(checked(settings), _checked_max(max_sessions))
 
 
 @asynccontextmanager
@@ -201,7 +267,7 @@ class Session:
             raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
 
 
-_OF_LOOPS: Final = ("run", "stream", "resume", "stream_resume", "resume_run", "stop", "conversation")
+_OF_LOOPS: Final = ("run", "stream", "resume", "stream_resume", "resume_run", "stop", "conversation", "spent")
 
 
 def session(**settings: Unpack[Settings]) -> Session:

@@ -24,12 +24,13 @@ from geode.domain.conversation import Conversation
 from geode.domain.failures import CallFailure, RetryHint
 from geode.domain.pictures import PictureLimits
 from geode.domain.quota import Quota, read_quotas
-from geode.domain.reply import AdapterCallResult, Stop, Usage
+from geode.domain.reply import AdapterCallResult, Stop
 from geode.domain.request import AdapterCallRequest, Capabilities, Limits
 from geode.domain.retry import read_retry_hint
 from geode.domain.thinking import AdaptiveThinking, ThinkingBudget
 from geode.domain.tools import ToolSpec
 from geode.domain.turns import AssistantTurn, Hint, ToolResultsTurn, Turn, UserTurn
+from geode.domain.usage import Usage
 from geode.domain.wire_names import sent_name
 from geode.ports.approval import Approver
 from geode.ports.clock import Clock
@@ -44,7 +45,7 @@ from geode.ports.results import Origin, Piece, ResultStore, StoredResults
 from geode.ports.schema import SchemaValidator
 from geode.ports.session import Loop, SessionFactory
 from geode.ports.tool_sources import Listing, OpenSource, ToolSource, ToolSourceError
-from geode.ports.tools import Tool, ToolContext, ToolError
+from geode.ports.tools import OutcomeUnknown, Tool, ToolContext, ToolError
 
 __all__ = [
     "AdapterCallRequest",
@@ -88,6 +89,7 @@ __all__ = [
     "Opaque",
     "OpenSource",
     "Origin",
+    "OutcomeUnknown",
     "Owner",
     "Part",
     "PictureLimits",

@@ -14,8 +14,9 @@ from geode.domain.content import ToolResult, ToolUseBlock
 from geode.domain.loop.outcome import Outcome
 from geode.domain.negotiation import AdjustmentKind
 from geode.domain.quota import Quota
-from geode.domain.reply import Stop, Usage
+from geode.domain.reply import Stop
 from geode.domain.turns import HintKind
+from geode.domain.usage import Usage
 from geode.ports.hooks import HookPoint
 
 
@@ -72,6 +73,18 @@ class ModelReplied(_Numbered):
     usage: Usage
     route: str
     request_id: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ModelFailed(_Numbered):
+    """The attempt failed, and its deltas are void; whether it is made again is told after it.
+
+    `usage` is what had been told of its tokens, with their cost; None for nothing: what it cost is then not known if
+    any of its reply had come.
+    """
+
+    why: str
+    usage: Usage | None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -215,12 +228,24 @@ class Aborted(_Numbered):
     why: str
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Nested(_Numbered):
+    """Something happened in the run inside `call`: `event` is as that run tells it, with its own `run_id` and `seq`.
+
+    It may be Nested itself. Deltas come only where this run is streamed.
+    """
+
+    call: ToolUseBlock
+    event: Event
+
+
 Event: TypeAlias = (
     ModelCalled
     | TextDelta
     | ThinkingDelta
     | CallDelta
     | ModelReplied
+    | ModelFailed
     | Retrying
     | ModelSwitched
     | ApprovalAsked
@@ -233,6 +258,7 @@ Event: TypeAlias = (
     | Notice
     | Finished
     | Aborted
+    | Nested
 )
 # May return an awaitable, which is awaited. One that raises is noticed once and never ends the run.
 Observer: TypeAlias = Callable[[Event], Any]

@@ -4,12 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
-from typing import Any, Generic, TypeAlias, TypeVar
+from typing import Any, Generic, Protocol, TypeAlias, TypeVar
 
 from geode.domain.errors import GeodeError
+from geode.domain.loop.inner import Allowance
 from geode.domain.naming import shown_name
+from geode.domain.spent import Spent
 from geode.domain.tiers import SafetyTier
 from geode.domain.tools import ToolSpec
+from geode.domain.usage import Usage
+from geode.ports.events import Event
 from geode.ports.results import StoredResults
 
 Deps = TypeVar("Deps")
@@ -17,6 +21,10 @@ Deps = TypeVar("Deps")
 
 def _unheard(_message: str) -> None:
     """Progress of a tool that nobody watches."""
+
+
+def _uncounted(_usage: Usage) -> None:
+    """Spending of a tool whose run nobody counts."""
 
 
 class ToolError(GeodeError):
@@ -44,6 +52,53 @@ class NothingStored:
         raise ToolError(f"{shown_name(ref_id)}: long results are not kept in this session", recoverable=False)
 
 
+class InnerRun(Protocol):
+    """A run inside a call, as far as the run around it has to know it."""
+
+    @property
+    def spent(self) -> Spent:
+        """What it has spent so far."""
+        ...
+
+    def stop(self) -> None:
+        """End it soon."""
+        ...
+
+
+class OuterRun(Protocol):
+    """The run around a call, for a tool that is a run itself."""
+
+    @property
+    def inner_run_id(self) -> str:
+        """The id of the run inside this call: the same for the same call of the same run, in whichever process."""
+        ...
+
+    @property
+    def heard(self) -> bool:
+        """Whether anybody listens to events."""
+        ...
+
+    @property
+    def streamed(self) -> bool:
+        """Whether anybody wants deltas."""
+        ...
+
+    def allowance(self) -> Allowance:
+        """What is left for the run inside this call, which it holds from here on."""
+        ...
+
+    def contains(self, run: InnerRun) -> None:
+        """`run` is about to begin: it is stopped with the outer one, and what it spends is spent there.
+
+        ToolError where the outer run is being stopped.
+        """
+        ...
+
+    async def tell(self, event: Event) -> None:
+        """Tell an event of the inner run, as `Nested`."""
+        ...
+
+
 @dataclass(frozen=True, slots=True)
 class ToolContext(Generic[Deps]):
     """What a tool may know of its call. Injected by its type, never part of the schema.
@@ -52,7 +107,8 @@ class ToolContext(Generic[Deps]):
     same run, in whichever process it runs; `deadline_seconds` is how long the call may take;
     `progress` tells observers, never the model. `results` has the long results of the session whole: a
     tool that takes a `ref_id` reads `await ctx.results.text(ref_id)`, or `ctx.results.text_now(ref_id)` in
-    a thread.
+    a thread. A tool that asks a model by itself says what that used, each time, and the run's budgets count it:
+    `ctx.spend(Usage(input_tokens=900, output_tokens=80))`. `outer` is for tools that are runs themselves.
     """
 
     deps: Deps
@@ -62,6 +118,8 @@ class ToolContext(Generic[Deps]):
     run_id: str = ""
     progress: Callable[[str], None] = field(default=_unheard, repr=False)
     results: StoredResults = field(default=NothingStored(), repr=False)
+    spend: Callable[[Usage], None] = field(default=_uncounted, repr=False)
+    outer: OuterRun | None = field(default=None, repr=False)
 
 
 class ToolRetry(ToolError):
@@ -104,3 +162,4 @@ class Tool:
     reconcile: Invoke | None = None
     deferred: bool = False
     origin: str = ""
+    contains_run: bool = False

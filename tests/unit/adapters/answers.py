@@ -20,6 +20,12 @@ class Seen:
     tokens: tuple[int, int] = (0, 0)
 
 
+def _chat_tokens(usage: Json) -> tuple[int, int]:
+    """Google leaves its thinking out of the completion, and not out of the total."""
+    went_in, came_out = usage.get("prompt_tokens", 0), usage.get("completion_tokens", 0)
+    return went_in, max(came_out, usage.get("total_tokens", 0) - went_in) if went_in else came_out
+
+
 def _arguments(text: Any) -> Any:
     if not isinstance(text, str):
         return text or {}
@@ -57,9 +63,7 @@ def _read_chat(body: Json) -> Seen:
         (call["id"], call["function"]["name"], _arguments(call["function"].get("arguments")))
         for call in message.get("tool_calls") or ()
     ]
-    return Seen(
-        text + (message.get("refusal") or ""), calls, (usage.get("prompt_tokens", 0), usage.get("completion_tokens", 0))
-    )
+    return Seen(text + (message.get("refusal") or ""), calls, _chat_tokens(usage))
 
 
 def events_of(sse: str) -> Iterator[Json]:
@@ -118,7 +122,7 @@ def _read_chat_stream(events: Iterator[Json]) -> Seen:
                 call["name"] = call["name"] or fragment["function"].get("name") or ""
                 call["arguments"] += fragment["function"].get("arguments") or ""
     found = [(call["id"], call["name"], _arguments(call["arguments"])) for call in calls.values()]
-    return Seen(text, found, (usage.get("prompt_tokens", 0), usage.get("completion_tokens", 0)))
+    return Seen(text, found, _chat_tokens(usage))
 
 
 WHOLE: Mapping[str, Callable[[Json], Seen]] = {

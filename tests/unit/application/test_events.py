@@ -9,13 +9,14 @@ import pytest
 import geode
 from geode.adapters.clock_manual import ManualClock
 from geode.adapters.scripted.model import ScriptedModel
-from geode.domain.reply import Usage
 from geode.domain.script import Called, Step, calls, drops, fails, says, thinks
+from geode.domain.usage import Usage
 from geode.ports.events import (
     CallDelta,
     Event,
     Finished,
     ModelCalled,
+    ModelFailed,
     ModelReplied,
     Notice,
     Retrying,
@@ -60,6 +61,7 @@ async def test_the_events_of_a_run_in_their_order() -> None:
         (ToolFinished, 1, 1),
         (RoundClosed, 1, 1),
         (ModelCalled, 2, 1),
+        (ModelFailed, 2, 1),
         (Retrying, 2, 1),
         (ModelCalled, 2, 2),
         (ModelReplied, 2, 2),
@@ -70,7 +72,7 @@ async def test_the_events_of_a_run_in_their_order() -> None:
         (ModelReplied, 3, 1),
         (Finished, 3, 1),
     ]
-    assert [event.seq for event in seen.events] == list(range(1, 18))
+    assert [event.seq for event in seen.events] == list(range(1, 19))
     assert {event.run_id for event in seen.events} == {"run_1"}
 
 
@@ -108,13 +110,14 @@ async def test_a_retry_comes_after_the_deltas_that_it_voids() -> None:
     assert names(events) == [
         "ModelCalled",
         "ThinkingDelta",
+        "ModelFailed",
         "Retrying",
         "ModelCalled",
         "TextDelta",
         "ModelReplied",
         "Finished",
     ]
-    assert [event.attempt for event in events] == [1, 1, 1, 2, 2, 2, 2]
+    assert [event.attempt for event in events] == [1, 1, 1, 1, 2, 2, 2, 2]
 
 
 async def test_the_reply_event_tells_what_an_operator_wants_to_know() -> None:
@@ -122,7 +125,7 @@ async def test_the_reply_event_tells_what_an_operator_wants_to_know() -> None:
     await loop_of(says("done"), observe=[seen]).run("go")
     (called,), (replied,) = seen.of(ModelCalled), seen.of(ModelReplied)
     assert (called.adapter, called.model, called.tool_choice, called.wrap_up) == ("scripted", "m", "auto", False)
-    assert (replied.text, replied.calls, replied.usage, replied.route) == ("done", (), Usage(10, 5), "m")
+    assert (replied.text, replied.calls, replied.usage, replied.route) == ("done", (), Usage(10, 5, unpriced_calls=1), "m")
 
 
 async def test_a_named_choice_is_told_by_its_name() -> None:

@@ -17,11 +17,12 @@ from geode.domain.conversation import Conversation
 from geode.domain.errors import AuthenticationError, BillingError, Misuse, ModelCallError, RequestRefused
 from geode.domain.failures import CallFailure
 from geode.domain.policy import Policy
-from geode.domain.reply import AdapterCallResult, Stop, Usage
+from geode.domain.reply import AdapterCallResult, Stop
 from geode.domain.request import AdapterCallRequest, Capabilities
 from geode.domain.retry import RetryPolicy
 from geode.domain.script import Step, calls, drops, fails, hangs, malformed, pauses, refuses, says
 from geode.domain.turns import UserTurn
+from geode.domain.usage import Usage
 from geode.ports.events import Finished, ModelCalled, Retrying, TextDelta
 from geode.ports.model import Emit
 from tests.unit.application.rig import Recorder, answered, assert_whole, kinds, loop_of, tasks_left
@@ -136,7 +137,7 @@ async def test_attempts_start_anew_with_each_round() -> None:
         (2, 1, 1.0),
         (2, 2, 2.0),
     ]
-    assert outcome.usage == Usage(20, 10)
+    assert outcome.usage == Usage(20, 10, unpriced_calls=2)
 
 
 async def test_the_same_request_goes_out_again() -> None:
@@ -376,7 +377,7 @@ async def test_usage_is_summed_over_the_run() -> None:
 
     model = Metered(calls(("look", {})), fails(500), calls(("look", {})), says("done"))
     outcome = answered(await loop_of(model=model, clock=ManualClock(), tools=[look]).run("go"))
-    assert outcome.usage == Usage(300, 30, None, 120, 9)
+    assert outcome.usage == Usage(300, 30, None, 120, 9, unpriced_calls=3)
 
 
 async def test_an_unknown_stop_without_calls_is_no_answer() -> None:

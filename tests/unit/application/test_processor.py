@@ -18,7 +18,7 @@ from geode.domain.policy import Policy
 from geode.domain.script import calls, says
 from geode.entrypoints.tools import as_tool
 from geode.ports.events import Notice, RoundClosed, ToolFinished, ToolProgressed, ToolStarted
-from geode.ports.tools import ToolContext, ToolError, ToolRetry
+from geode.ports.tools import OutcomeUnknown, ToolContext, ToolError, ToolRetry
 from tests.unit.application.rig import Asks, Recorder, answered, heartbeat, kinds, loop_of, quick, results, tasks_left, texts
 
 SECRET: contextvars.ContextVar[str] = contextvars.ContextVar("SECRET", default="unset")
@@ -41,7 +41,9 @@ def breaks(how: str) -> Any:
         case "error":
             raise ToolError("no such file")
         case "final":
-            raise ToolError("no such file, ever", recoverable=False)
+            raise ToolError("no such file, ever", recoverable=False, detail="looked in /srv")
+        case "unknown":
+            raise OutcomeUnknown("the line went dead", detail="after 3 bytes")
         case "wordless":
             raise ToolError("")
         case "retry":
@@ -96,6 +98,21 @@ async def test_a_tool_that_breaks_is_a_failed_result(how: str, text: str, recove
     tool = replace(as_tool(breaks), blocking=blocking)
     found = await run_beside_fine(tool, "breaks", {"how": how})
     assert (found.kind, found.text, found.recoverable) == ("failed", text, recoverable)
+
+
+@pytest.mark.parametrize(
+    ("how", "kind", "text", "detail"),
+    [
+        ("unknown", "outcome_unknown", "the line went dead", "after 3 bytes"),
+        ("final", "failed", "no such file, ever", "looked in /srv"),
+        ("error", "failed", "no such file", ""),
+    ],
+)
+async def test_a_tool_says_whether_anybody_knows_what_it_did_and_more_to_the_operator(
+    how: str, kind: str, text: str, detail: str
+) -> None:
+    found = await run_beside_fine(breaks, "breaks", {"how": how})
+    assert (found.kind, found.text, found.detail) == (kind, text, detail)
 
 
 async def test_the_model_is_told_the_kind_of_an_exception_and_the_operator_all_of_it(caplog: pytest.LogCaptureFixture) -> None:

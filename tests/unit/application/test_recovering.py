@@ -315,7 +315,10 @@ async def test_money_is_checked_before_it_is_spent() -> None:
 async def test_a_provider_that_names_no_price_is_asked_once() -> None:
     outcome, requests = await spending(None, "0.10")
     assert (outcome.reason, requests) == ("cost_budget", 1)
-    assert outcome.why == "the provider does not say what its calls cost, so Policy(max_cost_usd=…) cannot be kept"
+    assert outcome.why == (
+        "what a call of this model costs is not known: the provider does not say it and no price is, so "
+        "Policy(max_cost_usd=…) cannot be kept; a row of [prices] in routing.toml says it"
+    )
 
 
 async def test_a_tool_may_bound_its_calls() -> None:

@@ -35,10 +35,12 @@ from geode.domain.loop.inputs import (
     Waited,
 )
 from geode.domain.policy import Policy
-from geode.domain.reply import AdapterCallResult, Stop, Usage
+from geode.domain.reply import AdapterCallResult, Stop
+from geode.domain.spent import Spent
 from geode.domain.tiers import SafetyTier
 from geode.domain.tools import ToolFacts
 from geode.domain.turns import AssistantTurn, ToolResultsTurn, Turn
+from geode.domain.usage import Usage
 from geode.domain.verdicts import Valid, Verdict
 
 FREE = (SafetyTier.SAFE, SafetyTier.MCP_TRUSTED)
@@ -149,7 +151,11 @@ class Book:
         self.round: list[Noted] = []
         self.text = ""
         self.usages: list[Usage] = []
+        # Of attempts that came to nothing.
+        self.lost: list[Usage] = []
         self.executions: list[str] = []
+        # What calls have spent beside their execution: they may be runs themselves.
+        self.inside: list[Spent] = []
         self.grants: list[Given] = [(grant.tool, grant.arguments, None) for grant in policy.grants]
         self.no_progress_hints: list[tuple[int, ToolUseBlock]] = []
         self.pauses = self.empty = self.calls_under_none = self.compactions = 0
@@ -167,6 +173,7 @@ class Book:
             case ModelReplied(reply=reply, verdicts=verdicts):
                 self.replied(reply, verdicts, ids)
             case ModelFailed(failure=failure, jitter=jitter):
+                self.lost += [failure.usage] if failure.usage is not None else []
                 self.failed(failure, jitter)
             case CallRefused():
                 self.end("Failed", "request_error")
@@ -198,7 +205,8 @@ class Book:
             case CallVetoed(call_id=id):
                 self.noted(id).running = False
                 self.not_run(self.noted(id), "denied")
-            case ToolFinished(result=found):
+            case ToolFinished(result=found, spent=spent):
+                self.inside.append(spent or Spent())
                 self.finished(self.noted(found.call_id), found)
 
     def taken_up(self, now: float) -> None:
@@ -212,9 +220,18 @@ class Book:
     def remaining(self) -> float | None:
         return None if self.policy.max_seconds is None else self.policy.max_seconds - (self.now - self.began)
 
+    @property
+    def tokens(self) -> int:
+        all = (*self.usages, *self.lost, *(spent.usage for spent in self.inside))
+        return sum(usage.input_tokens + usage.output_tokens for usage in all)
+
+    @property
+    def calls_made(self) -> int:
+        return len(self.executions) + sum(spent.tool_calls for spent in self.inside)
+
     def used_up(self) -> str:
         policy, last = self.policy, self.usages[-1] if self.usages else Usage()
-        tokens = sum(usage.total_tokens for usage in self.usages)
+        tokens = self.tokens
         if len(self.usages) >= policy.max_rounds:
             return "max_rounds"
         if self.remaining is not None and self.remaining <= 0:
@@ -222,7 +239,8 @@ class Book:
         if policy.max_total_tokens is not None and tokens + last.total_tokens >= policy.max_total_tokens:
             return "token_budget"
         if policy.max_cost_usd is not None and self.usages:
-            costs = [usage.cost_usd for usage in self.usages if usage.cost_usd is not None]
+            all = (*self.usages, *self.lost, *(spent.usage for spent in self.inside))
+            costs = [usage.cost_usd for usage in all if usage.cost_usd is not None]
             spent = sum(costs, Decimal(0))
             if last.cost_usd is None or spent >= policy.max_cost_usd or spent + last.cost_usd > policy.max_cost_usd:
                 return "cost_budget"
@@ -232,7 +250,7 @@ class Book:
         policy, rounds = self.policy, len(self.usages)
         if rounds == 0:
             return None
-        if policy.max_tool_calls is not None and len(self.executions) >= policy.max_tool_calls:
+        if policy.max_tool_calls is not None and self.calls_made >= policy.max_tool_calls:
             return "tool_budget"
         last = max(1, min(2, policy.max_rounds // 4)) if policy.max_rounds > 1 else 0
         if rounds >= policy.max_rounds - last:
@@ -264,7 +282,7 @@ class Book:
         limits = [2048 if cause else None, self.policy.max_output_tokens]
         if self.policy.max_total_tokens is not None:
             last = self.usages[-1].total_tokens if self.usages else 0
-            limits.append(self.policy.max_total_tokens - sum(usage.total_tokens for usage in self.usages) - last)
+            limits.append(self.policy.max_total_tokens - self.tokens - last)
         least = min((limit for limit in limits if limit is not None), default=None)
         self.pending = self.last_call = ("call", len(self.usages) + 1, 1, choice, cause, least, seconds)
         return None
@@ -342,7 +360,7 @@ class Book:
         ]
         forbidden = isinstance(self.last_call[3], NoTools)
         self.calls_under_none += forbidden
-        before = len(self.executions)
+        before = self.calls_made
         will_run: list[str] = []
         for one, verdict in zip(self.round, verdicts, strict=True):
             limit = self.tools[one.tool].max_calls if one.tool in self.tools else None
@@ -446,7 +464,7 @@ class Book:
         """Each other call that is not done has one execution to come, or under way."""
         others = [other.tool for other in self.round if not other.done and other is not one]
         most, limit = self.policy.max_tool_calls, self.tools[name].max_calls
-        if most is not None and len(self.executions) + len(others) >= most:
+        if most is not None and self.calls_made + len(others) >= most:
             return False
         return limit is None or self.executions.count(name) + others.count(name) < limit
 

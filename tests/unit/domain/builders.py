@@ -16,10 +16,11 @@ from geode.domain.loop.outcome import Ending
 from geode.domain.loop.state import State
 from geode.domain.loop.step import begin, step
 from geode.domain.policy import Policy
-from geode.domain.reply import AdapterCallResult, ReplyItem, Stop, Usage
+from geode.domain.reply import AdapterCallResult, ReplyItem, Stop
 from geode.domain.tiers import SafetyTier
 from geode.domain.tools import ToolFacts, ToolSpec
 from geode.domain.turns import AssistantTurn, Hint, ToolResultsTurn, UserTurn
+from geode.domain.usage import Usage
 from geode.domain.verdicts import Unknown, Valid, Verdict
 
 OWNER: Final = Owner("acme-payg", "acme-1")

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from decimal import Decimal
 from typing import Any, Protocol, TypeVar
 
@@ -44,11 +45,13 @@ from geode.domain.loop.resuming import taken_up
 from geode.domain.loop.state import State
 from geode.domain.loop.step import step
 from geode.domain.policy import Policy
-from geode.domain.reply import AdapterCallResult, Stop, Usage
+from geode.domain.reply import AdapterCallResult, Stop
 from geode.domain.rounds import executions
+from geode.domain.spent import Spent
 from geode.domain.tiers import SafetyTier
 from geode.domain.tools import ToolFacts
 from geode.domain.turns import AssistantTurn, ToolResultsTurn, UserTurn
+from geode.domain.usage import Usage
 from geode.domain.verdicts import Invalid, Unknown, Valid, Verdict
 from tests.unit.domain.book import Book, Noted, breaches, meant
 from tests.unit.domain.builders import OWNER, begun, failure, ok, reply
@@ -66,6 +69,7 @@ FAULTS = [
     *[failure(503), failure(429, hint=RetryHint(5.0, False, "5")), failure(None, phase="connect"), failure(408)] * 6,
     *[failure(429, hint=RetryHint(900.0, False, "900"))] * 3,
     failure(200, phase="stream", after_output=True),
+    *[replace(failure(503), usage=Usage(20, 5)), replace(failure(None, phase="connect"), usage=Usage(20, 0))] * 2,
     *(failure(400), failure(402), failure(401), *[failure(400, code="context_length_exceeded")] * 3),
 ]
 ANSWERS: list[Decision] = [
@@ -263,7 +267,10 @@ class Onlooker:
 
     def finish(self, id: str) -> Input:
         kind, recoverable = self.pick(self.mood), self.pick([True] * 9 + [False])
-        return ToolFinished(self.now, ToolResult(id, kind, (Text(f"{kind} {self.inputs}"),), "", recoverable))
+        spent = self.pick([None] * 9 + [Spent(Usage(20, 5, Decimal("0.01")), 1)])
+        if spent is not None:
+            self.used, self.met = self.used + spent.usage, self.met | {"spent inside"}
+        return ToolFinished(self.now, ToolResult(id, kind, (Text(f"{kind} {self.inputs}"),), "", recoverable), spent)
 
     def answer(self, id: str) -> Input:
         # Nobody puts everything off for ever.
@@ -308,6 +315,8 @@ class Onlooker:
         self.twin = step(loads(State, dumps(self.twin)) if self.thorough else self.twin, input)
         if isinstance(input, ModelReplied):
             self.used += input.reply.usage
+        if isinstance(input, ModelFailed):
+            self.used += input.failure.usage or Usage()
         ids = self.ids(before)
         if isinstance(input, ModelReplied):
             assert self.given.isdisjoint(ids), "an id is given once in a run, compacted or not"
@@ -405,8 +414,11 @@ class Onlooker:
         assert (outcome.usage, outcome.run_id) == (self.used, "run-1")
         assert breaches(outcome.conversation.turns) == []
         executed = self.state.counters
-        assert executed.tool_calls == sum(executed.calls_of.values()) == len(self.book.executions)
-        assert self.policy.max_tool_calls is None or executed.tool_calls <= self.policy.max_tool_calls
+        assert sum(executed.calls_of.values()) == len(self.book.executions)
+        assert executed.tool_calls == self.book.calls_made
+        # What a call spends inside, nobody here keeps within the budget.
+        inside = sum(spent.tool_calls for spent in self.book.inside)
+        assert self.policy.max_tool_calls is None or executed.tool_calls - inside <= self.policy.max_tool_calls
         for name, facts in {} if self.changes_of_tools else self.tools.items():
             assert facts.max_calls is None or executed.calls_of.get(name, 0) <= facts.max_calls
         if isinstance(outcome, Answered):

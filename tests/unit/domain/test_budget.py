@@ -16,10 +16,12 @@ from geode.domain.budget import (
     wrap_up_cause,
     wrap_up_rounds,
 )
+from geode.domain.loop.inputs import ModelFailed, Waited
 from geode.domain.loop.state import Counters, State
+from geode.domain.loop.step import step
 from geode.domain.policy import Policy
-from geode.domain.reply import Usage
-from tests.unit.domain.builders import begun
+from geode.domain.usage import Usage
+from tests.unit.domain.builders import begun, call, ending, failure, finished, replied
 
 
 def after(policy: Policy, *, rounds: int = 1, calls: int = 0, seconds: float = 0.0, used: int = 0, last: int = 0) -> State:
@@ -169,7 +171,8 @@ def test_a_cost_that_nobody_tells_is_too_much() -> None:
     unknown = charged(policy, "0.01", None)
     assert exhausted(unknown) == "cost_budget"
     assert why_exhausted(unknown, "cost_budget") == (
-        "the provider does not say what its calls cost, so Policy(max_cost_usd=…) cannot be kept"
+        "what a call of this model costs is not known: the provider does not say it and no price is, so "
+        "Policy(max_cost_usd=…) cannot be kept; a row of [prices] in routing.toml says it"
     )
     assert why_exhausted(unknown, "max_rounds") == ""
     assert why_exhausted(charged(policy, "0.09"), "cost_budget") == ""
@@ -192,3 +195,23 @@ def test_a_call_has_its_own_deadline_or_what_is_left_of_the_run() -> None:
     assert call_seconds(after(Policy(call_timeout_seconds=5.0))) == 5.0
     assert call_seconds(after(Policy(max_seconds=700.0), seconds=99.0)) == 600.0
     assert call_seconds(after(Policy(max_seconds=700.0), seconds=650.0)) == 50.0
+
+
+def test_a_cost_of_which_a_part_is_unknown_is_too_much() -> None:
+    """A failed attempt that the provider told the tokens of, of a model without a price."""
+    state = begun(Policy(max_cost_usd=Decimal(1)))
+    broken = replace(failure(503), usage=Usage(10, 5, unpriced_calls=1))
+    state = step(step(state, ModelFailed(0.0, broken, 0.0)), Waited(9.0))
+    state = replied(state, call("a", "read"), usage=Usage(10, 5, Decimal("0.01")))
+    outcome = ending(finished(state, "a"))
+    assert (outcome.reason, outcome.usage) == ("cost_budget", Usage(20, 10, Decimal("0.01"), unpriced_calls=1))
+
+
+def test_what_failed_attempts_had_cost_counts() -> None:
+    """Spec sections 6 and 10: budgets see what was spent, also on what came to nothing."""
+    state = begun(Policy(max_cost_usd=Decimal("0.05"), max_total_tokens=1000))
+    broken = replace(failure(503), usage=Usage(975, 5, Decimal("0.04")))
+    state = step(step(state, ModelFailed(0.0, broken, 0.0)), Waited(9.0))
+    assert state.counters.usage == Usage(975, 5, Decimal("0.04"))
+    state = replied(state, call("a", "read"), usage=Usage(10, 5, Decimal("0.01")))
+    assert ending(finished(state, "a")).reason == "token_budget"

@@ -23,10 +23,11 @@ from geode.domain.failures import CallFailure, RetryHint
 from geode.domain.loop.inputs import ModelReplied
 from geode.domain.loop.state import State
 from geode.domain.policy import Policy
-from geode.domain.reply import AdapterCallResult, Stop, Usage
+from geode.domain.reply import AdapterCallResult, Stop
 from geode.domain.tiers import SafetyTier
 from geode.domain.tools import ToolFacts
 from geode.domain.turns import AssistantTurn, Transcript, UserTurn
+from geode.domain.usage import Usage
 from tests.unit.domain.builders import OWNER, assistant, begun, call, replied, results, user
 from tests.unit.domain.strategies import domain_dataclasses, values_of
 
@@ -34,7 +35,17 @@ from tests.unit.domain.strategies import domain_dataclasses, values_of
 # gives secrets.
 NEVER_STORED = {
     f"geode.domain.{name}"
-    for name in ("script", "targets", "routing", "key_sources", "provider", "mcp_server", "toolkits", "tool_names")
+    for name in (
+        "script",
+        "targets",
+        "routing",
+        "key_sources",
+        "provider",
+        "mcp_declarations",
+        "mcp_server",
+        "toolkits",
+        "tool_names",
+    )
 }
 KINDS = [kind for kind in domain_dataclasses() if kind.__module__ not in NEVER_STORED]
 
@@ -88,6 +99,9 @@ def test_how_values_are_written() -> None:
         "cached_input_tokens": 0,
         "reasoning_tokens": 0,
         "quota": [],
+        "cache_write_input_tokens": 0,
+        "cache_write_1h_input_tokens": 0,
+        "unpriced_calls": 0,
     }
     assert written(ToolFacts(SafetyTier.MCP_TRUSTED, "d")) == {
         "$": "ToolFacts",

@@ -20,7 +20,7 @@ def test_the_layers_are_those_of_the_specification_in_its_order() -> None:
 
 def test_names_and_variables_are_unique_and_alike() -> None:
     assert len({key.name for key in KEYS}) == len({key.variable for key in KEYS}) == len(KEYS)
-    singular = {key.name: key.name.replace("sources.", "source_").upper() for key in KEYS}
+    singular = {key.name: key.name.replace("sources.", "source_").replace(".", "_").upper() for key in KEYS}
     assert {key.name: key.variable for key in KEYS} == {name: f"GEODE_{word}" for name, word in singular.items()}
 
 
@@ -31,7 +31,7 @@ def test_names_and_variables_are_unique_and_alike() -> None:
         ("sources.antropic", 'there is no setting "sources.antropic"; did you mean sources.anthropic?'),
         (
             "zzz",
-            'there is no setting "zzz". Known: model, effort, reflection_model, summary_model, journal, sources.anthropic,',
+            'there is no setting "zzz". Known: model, effort, reflection_model, summary_model, journal, mcp.config,',
         ),
     ],
 )
@@ -40,6 +40,12 @@ def test_an_unknown_key_is_refused_with_the_closest(name: str, said: str) -> Non
         key_named(name)
     assert caught.value.id == "config-key"
     assert str(caught.value).startswith(said)
+
+
+@pytest.mark.parametrize("name", ["mcp.servers", "mcp.servers.files.url", "mcp.trust_projects"])
+def test_what_no_command_writes_is_told(name: str) -> None:
+    with pytest.raises(Misuse, match=r"^mcp\.\w+ is written into a config.toml by hand; geode mcp list shows what it says"):
+        key_named(name)
 
 
 def test_a_key_is_found_by_its_name() -> None:

@@ -21,7 +21,8 @@ from geode.domain.content import (
     result,
 )
 from geode.domain.errors import Misuse
-from geode.domain.reply import Stop, Usage
+from geode.domain.reply import Stop
+from geode.domain.usage import Usage
 from tests.unit.domain.builders import call, image, reply
 
 

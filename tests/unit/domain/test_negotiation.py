@@ -110,6 +110,14 @@ def test_a_text_only_adapter_gets_no_tools(choice: ToolChoice) -> None:
     assert left(request(choice), TEXT_ONLY) == replace(request(), tools=(), tool_choice=Auto())
 
 
+def test_a_schema_for_the_answer_is_carried_or_refused_by_name() -> None:
+    asked = replace(request(), response_schema={"type": "object"})
+    said = "acme-payg: model acme-1 cannot be given a response_schema here; leave it out, and ask for JSON in words"
+    assert refused(asked, CAN_ALL) == said
+    assert left(asked, Capabilities(response_schema=True)).response_schema == {"type": "object"}
+    assert left(replace(asked, response_schema=None), CAN_ALL).response_schema is None
+
+
 def test_settings_that_the_adapter_does_not_take_are_refused_and_never_dropped() -> None:
     bare = Capabilities(temperature=False, effort=False)
     assert refused(replace(request(), temperature=0.0), bare) == "acme-payg: model acme-1 takes no temperature; leave it out"

@@ -120,9 +120,9 @@ def test_what_the_caller_has_is_known_too_and_told_first() -> None:
 
 
 def test_a_source_that_nobody_has_is_told_with_those_that_there_are() -> None:
-    assert why_not("gpt-5.2", openai="cash") == "openai has no such credential source. It has: payg, oauth"
+    assert why_not("gpt-5.2", openai="cash") == "openai has no such credential source. It has: payg, oauth, cli"
     table = RoutingTable(prefixes=(("gpt-", "openai"),))
-    assert resolve("gpt-5.2", table).swap().unwrap() == "openai has no such credential source. It has: payg, oauth"
+    assert resolve("gpt-5.2", table).swap().unwrap() == "openai has no such credential source. It has: payg, oauth, cli"
 
 
 def test_the_target_of_a_pair() -> None:

@@ -9,10 +9,11 @@ from typing import Any, Final
 import pytest
 
 from geode.domain.content import Text, ToolUseBlock
-from geode.domain.reply import AdapterCallResult, Stop, Usage
+from geode.domain.reply import AdapterCallResult, Stop
 from geode.domain.schema_profile import ANTHROPIC, GLM, OPENAI
 from geode.domain.sent_tools import keys_sent, names_back, restored, tools_problem, with_keys
 from geode.domain.tools import ToolSpec
+from geode.domain.usage import Usage
 from tests.unit.domain.builders import assistant, user
 
 T: Final = {"type": "string"}

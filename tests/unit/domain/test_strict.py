@@ -14,13 +14,14 @@ from geode.domain.choice import Auto
 from geode.domain.content import Text, ToolUseBlock
 from geode.domain.conversation import Conversation
 from geode.domain.negotiation import negotiate
-from geode.domain.reply import AdapterCallResult, Stop, Usage
+from geode.domain.reply import AdapterCallResult, Stop
 from geode.domain.request import AdapterCallRequest, Capabilities
 from geode.domain.schema_profile import ANTHROPIC, GENERIC, GLM, OPENAI, OPENROUTER, SchemaProfile, StrictForm
 from geode.domain.sent_tools import restored, sent_schema, tools_problem
 from geode.domain.strict import strict_problem
 from geode.domain.tools import ToolSpec
 from geode.domain.turns import UserTurn
+from geode.domain.usage import Usage
 from geode.entrypoints.emulator import check
 from tests.unit.domain.schemas import schemas
 from tests.unit.domain.strategies import json_objects

@@ -387,7 +387,7 @@ async def test_a_session_runs_any_number_of_runs_one_after_the_other() -> None:
 # ---- the package -------------------------------------------------------------------------------
 
 NAMES = {
-    *("session", "run", "Runtime"),
+    *("session", "run", "Runtime", "subagent"),
     *("tool", "SafetyTier", "ToolContext", "ToolError", "ToolRetry", "NotRun", "ToolSpec", "ToolUseBlock", "ToolResult"),
     *("Conversation", "Policy", "Provider", "Quirks", "WireName"),
     *("Approve", "Deny", "Later"),

@@ -6,6 +6,7 @@ Sources: spec sections 2 and 3; wire facts A1–A5 (requests), B1–B4 (replies)
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Mapping
+from dataclasses import replace
 from typing import Any, Final, NamedTuple
 
 from returns.result import Failure, Result, Success
@@ -23,13 +24,14 @@ from geode.domain.content import Document, DocumentUrl, Image, ImageUrl, Opaque,
 from geode.domain.conversation import Conversation
 from geode.domain.failures import CallFailure
 from geode.domain.json_value import clean_json, dump_bytes, dump_json, exact_json
-from geode.domain.reply import AdapterCallResult, ReplyItem, Stop, Usage
+from geode.domain.reply import AdapterCallResult, ReplyItem, Stop
 from geode.domain.request import AdapterCallRequest
 from geode.domain.schema_profile import ANTHROPIC
 from geode.domain.sent_tools import keys_sent, sent_schema, with_keys
 from geode.domain.thinking import AdaptiveThinking, Thinking, ThinkingBudget
 from geode.domain.tools import ToolSpec
 from geode.domain.turns import AssistantTurn, ToolResultsTurn, Turn, UserTurn, visible
+from geode.domain.usage import Usage
 from geode.domain.wire_names import sent_name
 
 # The wire wants a bound on every request; every current model takes this one.
@@ -107,13 +109,16 @@ class MessagesWire:
             AdapterCallResult(
                 tuple(item for block in objects(content) for item in _item(block, owner)),
                 STOPS.get(stop, Stop.UNKNOWN),
-                _usage(body.json.get("usage")),
+                self.usage(body.json),
                 stop,
                 clean_json(mapping(body.json.get("stop_details"))) or None,
                 string(body.json.get("model")),
                 body.request_id,
             )
         )
+
+    def usage(self, body: Mapping[str, Any]) -> Usage:
+        return _usage(mapping(body.get("usage")))
 
     def accumulator(self) -> MessageStream:
         return MessageStream()
@@ -296,11 +301,30 @@ def _item(block: Mapping[str, Any], owner: Owner) -> Iterator[ReplyItem]:
             pass
 
 
-def _usage(raw: object) -> Usage:
-    """The whole input counts: this wire's `input_tokens` leaves out what came from or went to the cache."""
-    usage = mapping(raw)
+def _usage(usage: Mapping[str, Any]) -> Usage:
+    """The whole input counts: this wire's `input_tokens` leaves out what came from or went to the cache.
+
+    A server that compacted in the call tells its steps one by one, and the sum leaves that step out; steps of another
+    model, an advisor, have a price of their own.
+    """
+    steps = objects(usage.get("iterations"))
+    own = [_tokens(step) for step in steps if not step.get("model")]
+    whole = sum(own, Usage()) if any(step.get("type") == "compaction" for step in steps) else _tokens(usage)
+    return replace(whole, unpriced_calls=1) if len(own) < len(steps) else whole
+
+
+def _tokens(usage: Mapping[str, Any]) -> Usage:
     cached = number(usage.get("cache_read_input_tokens"))
     written = number(usage.get("cache_creation_input_tokens"))
     thought = number(mapping(usage.get("output_tokens_details")).get("thinking_tokens"))
     fresh = number(usage.get("input_tokens"))
-    return Usage(fresh + cached + written, number(usage.get("output_tokens")), None, cached, thought)
+    lasting = number(mapping(usage.get("cache_creation")).get("ephemeral_1h_input_tokens"))
+    return Usage(
+        fresh + cached + written,
+        number(usage.get("output_tokens")),
+        None,
+        cached,
+        thought,
+        cache_write_input_tokens=written,
+        cache_write_1h_input_tokens=min(lasting, written),
+    )

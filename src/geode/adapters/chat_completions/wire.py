@@ -24,13 +24,14 @@ from geode.domain.choice import Auto, Named, NoTools, Required, ToolChoice
 from geode.domain.content import Document, DocumentUrl, Image, ImageUrl, Opaque, Owner, Part, Text, ToolResult
 from geode.domain.failures import CallFailure
 from geode.domain.json_value import clean_text, dump_bytes, exact_json
-from geode.domain.reply import AdapterCallResult, ReplyItem, Stop, Usage
+from geode.domain.reply import AdapterCallResult, ReplyItem, Stop
 from geode.domain.request import AdapterCallRequest
 from geode.domain.schema_profile import SchemaProfile
 from geode.domain.sent_tools import sent_schema
 from geode.domain.targets import ContentBesideCalls
 from geode.domain.tools import ToolSpec
 from geode.domain.turns import AssistantTurn, ToolResultsTurn, Turn, UserTurn, flagged_parts, visible
+from geode.domain.usage import Usage
 from geode.domain.wire_names import sent_name
 
 STOPS: Final[Mapping[str, Stop]] = {
@@ -46,6 +47,8 @@ STOPS: Final[Mapping[str, Stop]] = {
 BROKEN: Final = frozenset({"error", "network_error"})
 # Fields of an assistant message that only their owner understands; they go back as they came.
 OPAQUE_FIELDS: Final = ("reasoning_details", "reasoning_content", "reasoning")
+# Where servers tell what came from their cache that do not tell it in the details: Moonshot, Mistral, DeepSeek.
+_CACHED: Final = ("cached_tokens", "num_cached_tokens", "prompt_cache_hit_tokens")
 _BESIDE_CALLS: Final[Mapping[ContentBesideCalls, bytes]] = {"null": b"null", "empty": b'""', "absent": b""}
 # The kind of an opaque item that is a part of the content, before the type of the part.
 PART: Final = "part:"
@@ -83,13 +86,16 @@ class ChatWire:
             AdapterCallResult(
                 tuple(_items(message, owner, self.dialect)),
                 Stop.REFUSAL if refusal else STOPS.get(word, Stop.UNKNOWN),
-                _usage(mapping(body.json.get("usage"))),
+                self.usage(body.json),
                 word,
                 {"type": "refusal", "explanation": refusal} if refusal else None,
                 string(body.json.get("provider")) or string(body.json.get("model")),
                 body.request_id,
             )
         )
+
+    def usage(self, body: Mapping[str, Any]) -> Usage:
+        return _usage(mapping(body.get("usage")))
 
     def accumulator(self) -> ChatStream:
         return ChatStream()
@@ -272,11 +278,17 @@ def _items(message: Mapping[str, Any], owner: Owner, dialect: Dialect) -> Iterat
 
 
 def _usage(usage: Mapping[str, Any]) -> Usage:
-    """Tokens, and the charge where the server says what it charged."""
+    """Tokens, and the charge where the server says what it charged.
+
+    What the total has more than both sides was written too: Google leaves its thinking out of the completion.
+    """
+    details, went_in = mapping(usage.get("prompt_tokens_details")), number(usage.get("prompt_tokens"))
+    cached = (details.get("cached_tokens"), *(usage.get(name) for name in _CACHED))
     return Usage(
-        number(usage.get("prompt_tokens")),
-        number(usage.get("completion_tokens")),
+        went_in,
+        max(number(usage.get("completion_tokens")), number(usage.get("total_tokens")) - went_in if went_in else 0),
         amount(usage.get("cost")),
-        number(mapping(usage.get("prompt_tokens_details")).get("cached_tokens")),
+        max(map(number, cached)),
         number(mapping(usage.get("completion_tokens_details")).get("reasoning_tokens")),
+        cache_write_input_tokens=number(details.get("cache_write_tokens")),
     )

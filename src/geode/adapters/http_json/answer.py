@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, Final
 
@@ -19,6 +19,7 @@ from geode.domain.content import Owner
 from geode.domain.failures import CallFailure
 from geode.domain.quota import Quota
 from geode.domain.reply import AdapterCallResult
+from geode.domain.usage import Usage
 from geode.ports.model import Delta, ThinkingPart
 
 # The end mark of the Chat wire; the others end with an event of their own.
@@ -86,10 +87,20 @@ def decoded(wire: Wire, body: Body, owner: Owner) -> Result[AdapterCallResult, C
     """The reply in the body of a 200, which may be an error all the same."""
     try:
         if error := reported_error(body.json):
-            return Failure(error_in_body({"error": error}, body.request_id, quota=body.quota))
+            facts = error_in_body({"error": error}, body.request_id, quota=body.quota)
+            return Failure(replace(facts, usage=_spent(wire, body.json)))
         return wire.decode(body, owner).map(lambda reply: _with_quota(reply, body.quota))
     except _MISREAD as error:
         return Failure(misread("the reply", error, body.request_id))
+
+
+def _spent(wire: Wire, body: Mapping[str, Any]) -> Usage | None:
+    """What had been told of tokens in an answer that came to nothing."""
+    try:
+        spent = wire.usage(body)
+    except _MISREAD:
+        return None
+    return spent if spent.total_tokens else None
 
 
 def _with_quota(reply: AdapterCallResult, quota: tuple[Quota, ...]) -> AdapterCallResult:
@@ -136,7 +147,8 @@ class StreamReading:
         """The reply that has come, whatever `broke` after its end; without that end the facts of the failure."""
         if not self.stream.complete:
             said = f"{self.source}: the stream" if self.source else "the stream"
-            return Failure(broke or CallFailure(None, "stream", f"{said} ended before the reply did"))
+            facts = broke or CallFailure(None, "stream", f"{said} ended before the reply did")
+            return Failure(replace(facts, usage=_spent(self.wire, self.stream.body())))
         try:
             body = Body(self.stream.body(), self._request_id, quota=self._quota)
         except _MISREAD as error:

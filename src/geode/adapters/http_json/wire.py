@@ -13,6 +13,7 @@ from geode.domain.failures import CallFailure
 from geode.domain.quota import Quota
 from geode.domain.reply import AdapterCallResult
 from geode.domain.request import AdapterCallRequest
+from geode.domain.usage import Usage
 from geode.ports.model import Delta
 
 
@@ -64,5 +65,7 @@ class Wire(Protocol):
     def encode(self, request: AdapterCallRequest, owner: Owner) -> bytes: ...
 
     def decode(self, body: Body, owner: Owner) -> Result[AdapterCallResult, CallFailure]: ...
+
+    def usage(self, body: Mapping[str, Any]) -> Usage: ...
 
     def accumulator(self) -> Accumulator: ...

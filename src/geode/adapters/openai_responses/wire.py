@@ -23,12 +23,13 @@ from geode.domain.choice import Auto, Named, NoTools, Required, ToolChoice
 from geode.domain.content import Document, DocumentUrl, Image, ImageUrl, Opaque, Owner, Part, Text, ToolResult, ToolUseBlock
 from geode.domain.failures import CallFailure
 from geode.domain.json_value import clean_text, dump_bytes, exact_json
-from geode.domain.reply import AdapterCallResult, ReplyItem, Stop, Usage
+from geode.domain.reply import AdapterCallResult, ReplyItem, Stop
 from geode.domain.request import AdapterCallRequest
 from geode.domain.schema_profile import OPENAI
 from geode.domain.sent_tools import sent_schema
 from geode.domain.tools import ToolSpec
 from geode.domain.turns import AssistantTurn, ToolResultsTurn, Turn, UserTurn, flagged_parts, visible
+from geode.domain.usage import Usage
 from geode.domain.wire_names import sent_name
 
 # Why a response is incomplete (wire facts B2); without a reason known here the word is passed on.
@@ -84,13 +85,16 @@ class ResponsesWire:
             AdapterCallResult(
                 items,
                 Stop.REFUSAL if refusal is not None else stop,
-                _usage(mapping(body.json.get("usage"))),
+                self.usage(body.json),
                 word,
                 refusal,
                 string(body.json.get("model")),
                 body.request_id,
             )
         )
+
+    def usage(self, body: Mapping[str, Any]) -> Usage:
+        return _usage(mapping(body.get("usage")))
 
     def accumulator(self) -> ResponseStream:
         return ResponseStream()
@@ -269,4 +273,5 @@ def _usage(usage: Mapping[str, Any]) -> Usage:
         None,
         number(mapping(usage.get("input_tokens_details")).get("cached_tokens")),
         number(mapping(usage.get("output_tokens_details")).get("reasoning_tokens")),
+        cache_write_input_tokens=number(mapping(usage.get("input_tokens_details")).get("cache_write_tokens")),
     )

@@ -11,10 +11,11 @@ from geode.domain.content import Opaque, Owner, Text, ToolUseBlock
 from geode.domain.errors import Misuse
 from geode.domain.failures import CallFailure
 from geode.domain.json_value import dump_json
-from geode.domain.reply import AdapterCallResult, ReplyItem, Stop, Usage
+from geode.domain.reply import AdapterCallResult, ReplyItem, Stop
 from geode.domain.request import AdapterCallRequest, Capabilities
 from geode.domain.retry import read_retry_hint
 from geode.domain.script import Called, Drops, Fails, Hangs, Malformed, Reply, Said, Step, Thought, step_problem
+from geode.domain.usage import Usage
 from geode.ports.model import CallPart, Emit, TextPart, ThinkingPart
 
 
@@ -46,15 +47,19 @@ class ScriptedModel:
         self._steps = steps
 
     def finish(self) -> None:
-        """Fail unless every step was played."""
+        """Fail unless every step was played, and none was missing: a tool that asks this model may have hidden that."""
+        self._check_length()
         left = self._steps[len(self.requests) :]
         if left:
             raise ScriptUnused(f"{len(left)} of {len(self._steps)} steps were never asked for; the next one is {left[0]!r}")
 
-    async def acomplete(self, request: AdapterCallRequest, emit: Emit) -> Result[AdapterCallResult, CallFailure]:
-        self.requests.append(request)
+    def _check_length(self) -> None:
         if len(self.requests) > len(self._steps):
             raise ScriptExhausted(f"the model was called {len(self.requests)} times, the script has {len(self._steps)} steps")
+
+    async def acomplete(self, request: AdapterCallRequest, emit: Emit) -> Result[AdapterCallResult, CallFailure]:
+        self.requests.append(request)
+        self._check_length()
         match self._steps[len(self.requests) - 1]:
             case Reply() as reply:
                 return Success(await self._reply(reply, request, emit))

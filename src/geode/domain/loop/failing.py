@@ -17,7 +17,10 @@ from geode.domain.ways_out import way_on
 
 
 def judge_failure(state: State, call: CallModel, input: ModelFailed) -> State:
-    """The state after `call` failed."""
+    """The state after `call` failed. What had been told of its tokens was spent."""
+    if input.failure.usage is not None:
+        spent = state.counters.usage + input.failure.usage
+        state = replace(state, counters=replace(state.counters, usage=spent))
     kind, to = classify_retry_error(input.failure), state.terms.next_owner
     following = after_failure(state.terms.policy.retry, input.failure, call.attempt, input.jitter, is_last=to is None)
     why = describe(_asked(state), input.failure, call.attempt, state.now - state.counters.call_started_at)

@@ -11,6 +11,7 @@ from geode.domain.content import ToolResult
 from geode.domain.conversation import Conversation
 from geode.domain.failures import CallFailure
 from geode.domain.reply import AdapterCallResult
+from geode.domain.spent import Spent
 from geode.domain.tools import ToolFacts
 from geode.domain.verdicts import Verdict
 
@@ -105,10 +106,11 @@ class CallVetoed:
 
 @dataclass(frozen=True, slots=True)
 class ToolFinished:
-    """One call was executed, with this result."""
+    """One call was executed, with this result. `spent` is what it used of the run's budgets beside its execution."""
 
     at: float
     result: ToolResult
+    spent: Spent | None = None
 
 
 @dataclass(frozen=True, slots=True)

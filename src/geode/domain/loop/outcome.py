@@ -10,7 +10,7 @@ from geode.domain.content import ToolUseBlock
 from geode.domain.conversation import Conversation
 from geode.domain.errors import AuthenticationError, BillingError, ModelCallError, RequestRefused, StreamInterrupted
 from geode.domain.failures import CallFailure, FailureClass, classify_retry_error
-from geode.domain.reply import Usage
+from geode.domain.usage import Usage
 
 ExhaustedReason: TypeAlias = Literal[
     "max_rounds",

@@ -15,9 +15,9 @@ from geode.domain.habits import Habits
 from geode.domain.loop.actions import Action, RunStage
 from geode.domain.policy import Policy
 from geode.domain.recovery import Recovery
-from geode.domain.reply import Usage
 from geode.domain.tools import ToolFacts
 from geode.domain.turns import AssistantTurn
+from geode.domain.usage import Usage
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,7 +108,7 @@ class OpenRound:
 class Counters:
     """What has been spent.
 
-    `rounds` counts model rounds, `tool_calls` executions and `calls_of` those of each tool,
+    `rounds` counts model rounds, `tool_calls` executions, those inside calls included, and `calls_of` those of each tool,
     `calls_under_none` replies that called although they must not, `compactions` how often one was asked for.
     """
 

@@ -10,6 +10,7 @@ from geode import __version__
 from geode.entrypoints.cli.chat_arguments import CHAT_EPILOG, MODEL_EPILOG, add_model_command
 from geode.entrypoints.cli.config_arguments import CONFIG_EPILOG, add_about, add_config, add_json, add_models
 from geode.entrypoints.cli.exit_codes import EXIT_CODES
+from geode.entrypoints.cli.tools_arguments import MCP_EPILOG, TOOLS_EPILOG, add_mcp, add_tools, add_tools_options
 
 # Written out, because the modules that know them are imported only by the commands that use them.
 WIRES: Final = ("messages", "responses", "chat")
@@ -126,7 +127,7 @@ def parser() -> argparse.ArgumentParser:
 def _add_run(run: argparse.ArgumentParser) -> None:
     run.add_argument("prompt", metavar="PROMPT", help="what to do; - reads it from stdin")
     _add_model(run)
-    _add_tools(run)
+    add_tools_options(run)
     _add_limits(run)
     output = run.add_argument_group("output", "without either: the answer on stdout")
     output.add_argument("--stream", action="store_true", help="text as it comes; tool calls and results on stderr")
@@ -138,7 +139,7 @@ def _add_run(run: argparse.ArgumentParser) -> None:
 
 def _add_chat(chat: argparse.ArgumentParser) -> None:
     _add_model(chat)
-    _add_tools(chat)
+    add_tools_options(chat)
     _add_limits(chat, "of each prompt's run")
     _add_journal(
         chat, "keep each run there as it happens, for /resume and geode runs (default: GEODE_JOURNAL, else none is kept)"
@@ -170,23 +171,6 @@ def _add_model(command: argparse.ArgumentParser) -> None:
     model.add_argument("--key-from", metavar="VARIABLE", help="with --wire: the variable with the key of your server")
 
 
-def _add_tools(command: argparse.ArgumentParser) -> None:
-    tools = command.add_argument_group("tools")
-    tools.add_argument(
-        "--tools",
-        metavar="MODULE:NAME",
-        action="append",
-        default=[],
-        help="a function, a list of tools, or names with commas; repeatable; the current directory is importable",
-    )
-    tools.add_argument(
-        "--approve",
-        metavar="WHICH",
-        help="which tools above MCP_TRUSTED may run: names with commas, all, none, or ask, which asks on the terminal "
-        "about every other (default: ask where stderr is a terminal and --jsonl is not given, else none)",
-    )
-
-
 def _add_journal(command: argparse.ArgumentParser, help: str) -> None:
     command.add_argument("--journal", metavar="DIR", help=help)
 
@@ -200,7 +184,7 @@ def _add_runs(runs: argparse.ArgumentParser) -> None:
         _add_journal(action, f"where runs are kept (default: what is configured, else {DEFAULT_JOURNAL})")
         if name == "resume":
             _add_model(action)
-            _add_tools(action)
+            add_tools_options(action)
             action.add_argument("--jsonl", action="store_true", help="every event as one JSON object a line on stdout")
         else:
             action.add_argument("--json", action="store_true", help="one JSON value on stdout")
@@ -249,6 +233,8 @@ _COMMANDS: Final[Mapping[str, tuple[str, str, Callable[[argparse.ArgumentParser]
     "chat": ("talk with a model, with tools, in one conversation", f"{CHAT_EPILOG}{_CODES}\n", _add_chat),
     "model": ("pick the models of the roles and the effort, or set them", MODEL_EPILOG, add_model_command),
     "runs": ("list, show, resume and replay the runs that were kept", _RUNS_EPILOG, _add_runs),
+    "tools": ("list the tools that a run would have, or check them", f"{TOOLS_EPILOG}\n{_CODES}\n", add_tools),
+    "mcp": ("list the MCP servers that are configured, or open and check them", f"{MCP_EPILOG}\n{_CODES}\n", add_mcp),
     "config": ("read, set and explain what is configured", CONFIG_EPILOG, add_config),
     "models": ("say what is known of models: window, effort, price, and who serves them", "", add_models),
     "adapters": ("list the adapters: whose they are, how they are reached, and who let them in", "", add_json),

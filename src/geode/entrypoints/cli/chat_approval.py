@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from contextlib import ExitStack
 from typing import Final
 
 from geode.domain.approval import Decision, Deny, Later, Question
 from geode.entrypoints.approvers import ApproveAll, ApproveNamed, AskAboutOthers
 from geode.entrypoints.cli.approval import approver_for
+from geode.entrypoints.cli.tools import GivenTools
 from geode.ports.approval import Approver
 from geode.ports.tools import Tool
 
@@ -21,8 +22,9 @@ class ChatApproval:
     `over`: the person who was asked wants to leave; every answer is put off from then on.
     """
 
-    def __init__(self, which: str | None, tools: Sequence[Tool], *, attended: bool, until_the_end: ExitStack) -> None:
-        self._tools, self._attended, self._until_the_end = tools, attended, until_the_end
+    def __init__(self, which: str | None, given: GivenTools, *, attended: bool, until_the_end: ExitStack) -> None:
+        self._tools, self._sources = given.tools, given.source_names
+        self._attended, self._until_the_end = attended, until_the_end
         self.over = False
         self.say(which)
 
@@ -31,6 +33,7 @@ class ChatApproval:
         self._approver: Approver | None = approver_for(
             which,
             self._tools,
+            sources=self._sources,
             attended=self._attended,
             until_the_end=self._until_the_end,
             command="geode chat",
@@ -53,7 +56,9 @@ class ChatApproval:
         wide = max((len(tool.spec.name) for tool in self._tools), default=0)
         for tool in self._tools:
             yield f"{tool.spec.name.ljust(wide)}  {tool.tier.name.ljust(11)}  {self._fate(tool)}"
-        if not self._tools:
+        for name in self._sources:
+            yield f"and those of {name}, which are known when it is open: geode mcp check {name}"
+        if not self._tools and not self._sources:
             yield "no tools: geode chat --tools MODULE:NAME"
 
     def _fate(self, tool: Tool) -> str:

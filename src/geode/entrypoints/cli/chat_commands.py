@@ -151,7 +151,8 @@ async def _resume_kept(chat: Chat, given: str) -> None:
     journal = FileJournal(chat.runs_folder)
     run_id = which_run(journal, given)
     state = replay(journal.recorded(run_id)).state
-    check_tools(state, (tool.spec.name for tool in chat.tools))
+    if not chat.given.sources:
+        check_tools(state, (tool.spec.name for tool in chat.given.tools))
     if state is None or isinstance(state.pending, Finish):
         raise Misuse("runs-which", f"run {run_id} is over: there is nothing to go on with")
     _tell_left_behind(chat, state)

@@ -24,11 +24,11 @@ from geode.entrypoints.cli.interrupts import unless_cut_off
 from geode.entrypoints.cli.route import load_sdk, route
 from geode.entrypoints.cli.run import Told, journal_of, policy_of, tell_way_on
 from geode.entrypoints.cli.shown import AsItComes
-from geode.entrypoints.cli.spending import Spending
-from geode.entrypoints.cli.tools import load_tools
+from geode.entrypoints.cli.tools import given_tools
 from geode.entrypoints.config import configuration
 from geode.entrypoints.runtime import Session, session
 from geode.entrypoints.settings import Settings
+from geode.entrypoints.spending import Spending
 from geode.ports.events import Event, Finished
 
 _OTHER_MODEL: Final = "or choose another model: /model"
@@ -56,8 +56,8 @@ class Chat:
 
     def __init__(self, arguments: Namespace, out: TextIO, *, attended: bool, until_the_end: ExitStack) -> None:
         self.arguments, self.out, self.attended = arguments, out, attended
-        self.tools = load_tools(arguments.tools)
-        self.approval = ChatApproval(arguments.approve, self.tools, attended=sys.stderr.isatty(), until_the_end=until_the_end)
+        self.given = given_tools(arguments)
+        self.approval = ChatApproval(arguments.approve, self.given, attended=sys.stderr.isatty(), until_the_end=until_the_end)
         self.spending = Spending()
         self.conversation = Conversation()
         self.answering = self._first = replace(self.answering_by(arguments.model), effort=arguments.effort)
@@ -148,7 +148,7 @@ class Chat:
         outcome: Outcome | None = None
         async with aclosing(events):
             async for event in events:
-                self.spending.event(event)
+                self.spending(event)
                 self._told(event)
                 if isinstance(event, Finished):
                     outcome = event.outcome
@@ -180,7 +180,7 @@ class Chat:
     def session_for(self, answering: Answering, journal: Path | None = None) -> Session:
         """A session with that model. Misuse for whatever cannot work; nothing is opened."""
         settings = Settings(
-            tools=self.tools,
+            tools=self.given.all,
             providers=answering.providers,
             system=self.arguments.system,
             approve=self.approval,

@@ -13,6 +13,7 @@ WRONG_USE: Final = 2
 UNWRITABLE: Final = 74
 INTERRUPTED: Final = 130
 READER_GONE: Final = 141
+SERVER_FAILED: Final = 5
 
 _BY_OUTCOME: Final[Mapping[str, int]] = {
     "Answered": 0,
@@ -25,11 +26,12 @@ _BY_OUTCOME: Final[Mapping[str, int]] = {
 EXIT_CODES: Final[Mapping[int, str]] = {
     0: "Answered: the model ended by itself",
     NOT_ALL: "geode demo: something was not as it must be; geode wire: a request was refused, or a line was none; "
-    "geode runs replay: the run came to something else; geode config get: nothing sets it; geode models ID: it cannot be asked",
+    "geode runs replay: the run came to something else; geode config get: nothing sets it; geode models ID: it cannot be asked"
+    "; geode tools, geode mcp: something is wrong with a tool, or a required server fails",
     WRONG_USE: "wrong use: the message on stderr says what and how to mend it",
     3: "Refused: the model declined",
     4: "Exhausted: a limit ended the run (--max-rounds, --time, …)",
-    5: "Failed: the provider failed, or refuses the request or the key",
+    5: "Failed: the provider, or a required MCP server, failed; or the request or the key is refused",
     6: "Stopped: the run was ended by its caller",
     7: "Suspended: the run waits for a person's answer",
     UNWRITABLE: "a file or stdout cannot be read or written: a full disk, a closed stream, a damaged journal; see stderr",

@@ -17,7 +17,7 @@ from typing import Any, cast
 from geode.domain.conversation import Conversation
 from geode.domain.json_value import dump_json
 from geode.domain.loop.outcome import Answered, Exhausted, Failed, Refused, Stopped, Suspended
-from geode.ports.events import Event
+from geode.ports.events import Event, Nested
 
 
 def event_line(event: Event) -> str:
@@ -26,8 +26,11 @@ def event_line(event: Event) -> str:
 
 
 def event_json(event: Event) -> dict[str, Any]:
-    """The event as plain JSON."""
-    return {"event": type(event).__name__, **_fields(event)}
+    """The event as plain JSON; the one in a `Nested` is under `nested`."""
+    told = {"event": type(event).__name__, **_fields(event)}
+    if isinstance(event, Nested):
+        told |= {"event": "Nested", "nested": event_json(event.event)}
+    return told
 
 
 def _plain(value: object) -> Any:

@@ -4,15 +4,18 @@ from __future__ import annotations
 
 import sys
 from argparse import ArgumentParser, Namespace
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from importlib import import_module
+from typing import Final
 
 from geode.domain.errors import GeodeError, Misuse
 from geode.domain.naming import closest
 from geode.entrypoints.cli.arguments import parser
-from geode.entrypoints.cli.exit_codes import INTERRUPTED, READER_GONE, UNWRITABLE, WRONG_USE
+from geode.entrypoints.cli.exit_codes import INTERRUPTED, READER_GONE, SERVER_FAILED, UNWRITABLE, WRONG_USE
 from geode.entrypoints.cli.stdout import forget_stdout, never_fail_to_print
-from geode.entrypoints.cli.wrong_use import on_the_command_line
+from geode.entrypoints.cli.wrong_use import in_words_of_a_terminal, on_the_command_line
 from geode.ports.adapters import AdapterError
+from geode.ports.tool_sources import ToolSourceError
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -31,6 +34,9 @@ def main(argv: Sequence[str] | None = None) -> int:
     except AdapterError as error:
         print(f"geode {arguments.command}: {error}", file=sys.stderr)
         return WRONG_USE
+    except ToolSourceError as error:
+        print(f"geode {arguments.command}: {in_words_of_a_terminal(str(error))}", file=sys.stderr)
+        return SERVER_FAILED
     except GeodeError as error:  # what is kept in files is not as it was written, or somebody else has it
         print(f"geode {arguments.command}: {error}", file=sys.stderr)
         return UNWRITABLE
@@ -59,49 +65,16 @@ def _arguments(grammar: ArgumentParser, argv: Sequence[str] | None) -> Namespace
     return arguments
 
 
+# Imported only by the command that is given: they need what others do without.
+_MODULES: Final = {
+    **{name: f"cli.{name}" for name in ("run", "chat", "model", "runs", "config", "models", "about", "mcp", "emulate", "wire")},
+    "adapters": "cli.models",
+    "tools": "cli.tools_command",
+    "demo": "demo.main",
+}
+
+
 def _perform(arguments: Namespace) -> int:
-    match arguments.command:
-        case "run":
-            from geode.entrypoints.cli.run import run_command
-
-            return run_command(arguments)
-        case "chat":
-            from geode.entrypoints.cli.chat import chat_command
-
-            return chat_command(arguments)
-        case "model":
-            from geode.entrypoints.cli.model import model_command
-
-            return model_command(arguments)
-        case "runs":
-            from geode.entrypoints.cli.runs import runs_command
-
-            return runs_command(arguments)
-        case "config":
-            from geode.entrypoints.cli.config import config_command
-
-            return config_command(arguments)
-        case "models":
-            from geode.entrypoints.cli.models import models_command
-
-            return models_command(arguments)
-        case "adapters":
-            from geode.entrypoints.cli.models import adapters_command
-
-            return adapters_command(arguments)
-        case "about":
-            from geode.entrypoints.cli.about import about_command
-
-            return about_command(arguments)
-        case "emulate":
-            from geode.entrypoints.cli.emulate import emulate_command
-
-            return emulate_command(arguments)
-        case "wire":
-            from geode.entrypoints.cli.wire import wire_command
-
-            return wire_command(arguments)
-        case _:
-            from geode.entrypoints.demo.main import demo_command
-
-            return demo_command(arguments)
+    command = arguments.command
+    perform: Callable[[Namespace], int] = getattr(import_module(f"geode.entrypoints.{_MODULES[command]}"), f"{command}_command")
+    return perform(arguments)

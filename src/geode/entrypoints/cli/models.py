@@ -22,8 +22,8 @@ from geode.domain.key_sources import (
     OwnCredential,
 )
 from geode.domain.models import ModelRow, row_of, rows_for
-from geode.domain.prices import Price, price_of
-from geode.domain.routing import Route, resolve
+from geode.domain.prices import Price
+from geode.domain.routing import Route, price_for, resolve
 from geode.domain.targets import Target
 from geode.entrypoints.cli.config import columns
 from geode.entrypoints.cli.exit_codes import NOT_ALL
@@ -53,7 +53,7 @@ def known_models(registry: Registry, sources: Mapping[str, str]) -> Iterator[Kno
     for row in registry.table.models:
         route = resolve(row.prefix, registry.table, sources=sources).value_or(None)
         served = "" if route is None else route.target.name
-        price = price_of(row.prefix.rpartition("/")[2], registry.table.prices)
+        price = None if route is None else price_for(route, registry.table.prices)
         yield Known(row.prefix, served, row, price, registry.place_of("models", row.prefix))
 
 
@@ -131,7 +131,7 @@ def _facts(row: ModelRow, price: Price | None) -> dict[str, Any]:
 def _one(id: str, registry: Registry, config: Configuration, *, as_json: bool) -> int:
     route = registry.route(id, sources=config.sources)
     row = row_of(route.model, rows_for(route.target, registry.table.models))
-    price = price_of(route.model.rpartition("/")[2], registry.table.prices)
+    price = price_for(route, registry.table.prices)
     reached, problem = _reached(route, registry, config)
     known = row.known or price is not None
     code = NOT_ALL if problem else 0
@@ -170,6 +170,7 @@ def _reached(route: Route, registry: Registry, config: Configuration) -> tuple[d
         "provider": target.identity.id,
         "source": target.credential.source,
         "wire": None if target.transport is None else target.transport.wire,
+        "program": None if target.program is None else target.program.bin,
         "address": _address(target, config.environment)[0],
         "key": None,
     }
@@ -179,12 +180,15 @@ def _reached(route: Route, registry: Registry, config: Configuration) -> tuple[d
         return reached, on_the_command_line(error).partition("\n")[0]
     if endpoint is not None:
         key = _no_key(target) if endpoint.credential is None else endpoint.credential.source
-        reached |= {"address": shown_address(endpoint.base_url), "key": key}
+        address = shown_address(endpoint.base_url) if endpoint.base_url else None
+        reached |= {"address": address, "key": _key_place(target) if target.program is not None else key}
     return reached, None
 
 
 def _address(target: Target, environment: Environment) -> tuple[str | None, str]:
     """The address that is asked, as things are configured; without one, what is wrong with it, if anything is."""
+    if target.program is not None:
+        return shown_address(target.program.base_url) if target.program.base_url else None, ""
     if target.transport is None:
         return None, ""
     try:
@@ -237,6 +241,7 @@ def adapters_command(arguments: Namespace) -> int:
 def _adapter_line(target: Target, origin: str, environment: Environment) -> tuple[str, ...]:
     transport = target.transport
     wire: str = "its own" if transport is None else transport.wire
+    wire = wire if target.program is None else f"program:{harmless(target.program.bin)}"
     if transport is not None and transport.dialect != "generic":
         wire = f"{wire}:{transport.dialect}"
     return (
@@ -244,7 +249,7 @@ def _adapter_line(target: Target, origin: str, environment: Environment) -> tupl
         target.identity.id,
         target.credential.source,
         wire,
-        "its own" if transport is None else harmless(_address(target, environment)[0] or "-"),
+        harmless(_address(target, environment)[0] or ("its own" if transport is None else "-")),
         _key_place(target),
         harmless(origin),
     )
@@ -252,7 +257,11 @@ def _adapter_line(target: Target, origin: str, environment: Environment) -> tupl
 
 def _key_place(target: Target) -> str:
     """Where its key is found. A command is not shown: a secret may be among its arguments."""
-    if target.transport is None:
+    if target.program is not None and target.program.login:
+        return f"login:{harmless(shown_path((target.program.login,)))}"
+    if target.program is not None and target.credential.key is None:
+        return "not said"
+    if target.program is None and target.transport is None:
         return "its own"
     match key_source(target.credential.key).value_or(NoKey()):
         case FromVariable(variable):

@@ -24,7 +24,7 @@ from geode.entrypoints.cli.arguments import DEFAULT_JOURNAL
 from geode.entrypoints.cli.exit_codes import exit_code
 from geode.entrypoints.cli.route import load_sdk, route
 from geode.entrypoints.cli.shown import AnswerOnly, AsItComes, AsJsonLines, Shown
-from geode.entrypoints.cli.tools import load_tools
+from geode.entrypoints.cli.tools import given_tools
 from geode.entrypoints.config import configuration, folder_of
 from geode.entrypoints.runtime import Session, session
 from geode.entrypoints.settings import Settings
@@ -102,6 +102,9 @@ def _of_session(arguments: Namespace) -> Iterator[str]:
         yield from ("--tools", tool)
     for fallback in arguments.fallback:
         yield from ("--fallback", fallback)
+    for file in arguments.mcp_config:
+        yield from ("--mcp-config", file)
+    yield from (f"--{name.replace('_', '-')}" for name in ("mcp_project", "no_mcp") if getattr(arguments, name))
     for name in ("model", "effort", "system", "base_url", "wire", "key_from"):
         if value := getattr(arguments, name):
             yield from (f"--{name.replace('_', '-')}", value)
@@ -168,10 +171,12 @@ def _prompt(given: str) -> str:
 
 
 def _settings(arguments: Namespace, providers: Sequence[Target], until_the_end: contextlib.ExitStack) -> Settings:
-    tools = load_tools(arguments.tools)
-    settings = Settings(tools=tools, providers=providers, system=arguments.system)
+    given = given_tools(arguments)
+    settings = Settings(tools=given.all, providers=providers, system=arguments.system)
     attended = sys.stderr.isatty() and not arguments.jsonl
-    approver = approver_for(arguments.approve, tools, attended=attended, until_the_end=until_the_end)
+    approver = approver_for(
+        arguments.approve, given.tools, sources=given.source_names, attended=attended, until_the_end=until_the_end
+    )
     if approver is not None:
         settings["approve"] = approver
     return with_model_options(settings, arguments)

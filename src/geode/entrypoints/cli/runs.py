@@ -20,9 +20,9 @@ from geode.domain.policy import Policy
 from geode.entrypoints.cli.arguments import DEFAULT_JOURNAL
 from geode.entrypoints.cli.exit_codes import NOT_ALL, exit_code
 from geode.entrypoints.cli.run import Told, journal_of, opened, perform, tell_way_on
-from geode.entrypoints.cli.runs_shown import RunLine, conversation_json, line_of, table_of, told_run
+from geode.entrypoints.cli.runs_shown import RunLine, conversation_json, line_of, table_of, told_run, with_outer
 from geode.entrypoints.cli.shown import AnswerOnly, AsJsonLines
-from geode.entrypoints.cli.tools import load_tools
+from geode.entrypoints.cli.tools import given_tools
 from geode.entrypoints.routes.registry import bootstrap_builtins
 from geode.ports.journal import JournalError
 
@@ -71,6 +71,7 @@ def _list(journal: FileJournal, *, as_json: bool) -> int:
         except JournalError as error:
             print(f"geode runs: {error}", file=sys.stderr)
             lines.append(RunLine(run_id, "damaged"))
+    lines = with_outer(lines)
     if as_json:
         print(dump_json([line.as_json() for line in lines]))
         return 0
@@ -123,7 +124,9 @@ def _resume(journal: FileJournal, run_id: str, arguments: Namespace) -> int:
     out = sys.stdout
     with contextlib.redirect_stdout(sys.stderr), contextlib.ExitStack() as until_the_end:
         state = replay(journal.recorded(run_id)).state
-        check_tools(state, (tool.spec.name for tool in load_tools(arguments.tools)))
+        given = given_tools(arguments, quietly=True)
+        if not given.sources:  # what these have is known when they are open
+            check_tools(state, (tool.spec.name for tool in given.tools))
         shown = AsJsonLines(out) if arguments.jsonl else AnswerOnly(out)
         told = Told(shown)
         opening = opened(_with_its_model(arguments, state), told, Policy(), journal, until_the_end)

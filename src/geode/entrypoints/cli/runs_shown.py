@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator
-from dataclasses import asdict, dataclass
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import asdict, dataclass, field, replace
 from datetime import UTC, datetime
 from typing import Any, Final
 
 from geode.domain.content import Text, ToolResult, ToolUseBlock
 from geode.domain.loop.actions import CallModel, Compact, Finish, RunStage, Suspend, SwitchModel, Wait
+from geode.domain.loop.inner import inner_run_id
 from geode.domain.loop.outcome import Failed
 from geode.domain.loop.recording import Began, Recording, Replayed, replay
 from geode.domain.loop.state import State
@@ -25,7 +26,8 @@ _ID: Final = 12
 class RunLine:
     """A run in a list; `began` is in epoch seconds, `state` says where it stopped.
 
-    `model` is the one that was asked last; `left` says why others were asked no more.
+    `model` is the one that was asked last; `left` says why others were asked no more. `inside` is the run that it was
+    a call of; `inner` are the ids that runs inside its own calls have, or would have.
     """
 
     run_id: str
@@ -38,14 +40,32 @@ class RunLine:
     tokens: int = 0
     torn: bool = False
     left: tuple[str, ...] = ()
+    inside: str = ""
+    inner: frozenset[str] = field(default=frozenset(), repr=False)
 
     def as_json(self) -> dict[str, Any]:
-        return asdict(self)
+        return {name: value for name, value in asdict(self).items() if name != "inner"}
 
     def cells(self) -> tuple[str, ...]:
         began = "" if self.began is None else _time(self.began)
         id = self.run_id if len(self.run_id) <= _ID else self.run_id[:_ID]
-        return (id, began, str(self.rounds), str(self.tool_calls), self.state, short(self.prompt, _PROMPT))
+        prompt = f"(in {self.inside[:_ID]}) {self.prompt}" if self.inside else self.prompt
+        return (id, began, str(self.rounds), str(self.tool_calls), self.state, short(prompt, _PROMPT))
+
+
+def with_outer(lines: Sequence[RunLine]) -> list[RunLine]:
+    """The same, each run of a sub-agent after the one that it was a call of."""
+    outer = {id: line.run_id for line in lines for id in line.inner}
+    inside: dict[str, list[RunLine]] = {}
+    for line in lines:
+        inside.setdefault(outer.get(line.run_id, ""), []).append(replace(line, inside=outer.get(line.run_id, "")))
+
+    def with_inner(line: RunLine) -> Iterator[RunLine]:
+        yield line
+        for one in inside.get(line.run_id, ()):
+            yield from with_inner(one)
+
+    return [one for line in inside.get("", ()) for one in with_inner(line)]
 
 
 def table_of(lines: Iterable[RunLine]) -> Iterator[str]:
@@ -75,7 +95,15 @@ def line_of(recording: Recording, run_by: str | None) -> RunLine:
         counters.usage.total_tokens,
         recording.torn,
         state.left,
+        inner=_inner_runs(state),
     )
+
+
+def _inner_runs(state: State) -> frozenset[str]:
+    """The ids that runs inside its calls have, in whichever step of a recovery."""
+    steps = range(state.terms.policy.max_recovery_executions + 1)
+    calls = {*state.call_ids, *(() if state.open is None else (call.id for call in state.open.turn.calls))}
+    return frozenset(inner_run_id(state.terms.run_id, id, step) for id in calls for step in steps)
 
 
 def _began(recording: Recording) -> float | None:

@@ -12,6 +12,7 @@ from geode.ports.events import (
     Event,
     ModelCalled,
     ModelSwitched,
+    Nested,
     Notice,
     Retrying,
     TextDelta,
@@ -46,7 +47,10 @@ class AnswerOnly:
 
 
 class AsItComes:
-    """Text on `out` while it is said, the texts of two rounds apart; calls and results as lines on stderr."""
+    """Text on `out` while it is said, the texts of two rounds apart; calls and results as lines on stderr.
+
+    Those inside a sub-agent are indented behind its name; what it says is no part of the answer.
+    """
 
     def __init__(self, out: TextIO, command: str = "geode run") -> None:
         self._out, self._command = out, command
@@ -54,28 +58,33 @@ class AsItComes:
         self._running: set[tuple[str, int, int]] = set()
 
     def event(self, event: Event) -> None:
+        self._event(event, "")
+
+    def _event(self, event: Event, inside: str) -> None:
         match event:
-            case TextDelta(text=text):
+            case Nested(call=call, event=inner):
+                self._event(inner, f"{inside}  {name_text(call)} │ ")
+            case TextDelta(text=text) if not inside:
                 self._out.write(text)
                 self._out.flush()
                 self._unended = not text.endswith("\n") if text else self._unended
-            case ModelCalled():
+            case ModelCalled() if not inside:
                 self._end_line()
             case ToolStarted(call=call):
                 self._running.add((event.run_id, event.round, event.index))
-                self._tell(f"→ {call_text(call, _WIDTH)}")
+                self._tell(f"{inside}→ {call_text(call, _WIDTH)}")
             case ToolProgressed(call=call, message=message):
-                self._tell(f"… {name_text(call)}: {short(message, _WIDTH)}")
+                self._tell(f"{inside}… {name_text(call)}: {short(message, _WIDTH)}")
             case ToolFinished(call=call, result=result, seconds=seconds):
                 ran = (event.run_id, event.round, event.index) in self._running
                 if not ran:  # denied, or never fit to run
-                    self._tell(f"→ {call_text(call, _WIDTH)}")
-                head = f"{MARKS[result.kind]} {name_text(call)} {time_text(seconds) if ran else result.kind}  "
+                    self._tell(f"{inside}→ {call_text(call, _WIDTH)}")
+                head = f"{inside}{MARKS[result.kind]} {name_text(call)} {time_text(seconds) if ran else result.kind}  "
                 self._tell(head + result_text(result, _WIDTH - len(head)))
             case _:
                 if isinstance(event, Retrying | ModelSwitched | Notice):
                     self._end_line()
-                _tell_trouble(event)
+                _tell_trouble(event, inside)
 
     def end(self, outcome: Outcome) -> None:
         self.pause()
@@ -123,15 +132,18 @@ def tell_reason(outcome: Outcome, command: str = "geode run") -> None:
     print(f"{command}: {type(outcome).__name__} ({text})", file=sys.stderr)
 
 
-def _tell_trouble(event: Event) -> None:
+def _tell_trouble(event: Event, inside: str = "") -> None:
+    """`inside`: in which sub-agent it is."""
     match event:
+        case Nested(call=call, event=inner):
+            _tell_trouble(inner, f"{inside}  {name_text(call)} │ ")
         case Retrying(seconds=seconds, why=why, attempt=attempt):
-            print(f"attempt {attempt} failed: {why}; again in {time_text(seconds)}", file=sys.stderr)
+            print(f"{inside}attempt {attempt} failed: {why}; again in {time_text(seconds)}", file=sys.stderr)
         case ModelSwitched(to_adapter=adapter, to_model=model, why=why):
-            print(f"goes on with {adapter} {model}: {why}", file=sys.stderr)
+            print(f"{inside}goes on with {adapter} {model}: {why}", file=sys.stderr)
         case Notice(kind="wrap_up"):
-            print("a limit is near: the model is asked to conclude", file=sys.stderr)
+            print(f"{inside}a limit is near: the model is asked to conclude", file=sys.stderr)
         case Notice(kind=kind, text=text) if kind != "tools_denied":  # said before the run, with the option that helps
-            print(text, file=sys.stderr)
+            print(f"{inside}{text}", file=sys.stderr)
         case _:
             pass

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from argparse import Namespace
 from collections.abc import Mapping
 from typing import Final
@@ -14,6 +15,7 @@ _ONLY_IN_PYTHON: Final = (
     ", or give session(providers=[Provider(…)])",
     ", or session(providers=…), or try model=ScriptedModel(…)",
 )
+_OPTIONAL_SERVER: Final = re.compile(r'McpServer\("[^"]*", required=False\) goes on without it')
 _WITHOUT_KEY: Final = "Without a key: geode demo; or geode emulate, and --base-url with the address that it prints"
 _WIRES: Final = "--wire messages|responses|chat"
 
@@ -31,7 +33,7 @@ def in_words_of_a_terminal(text: str) -> str:
         text = text.replace(words, instead)
     for words in _ONLY_IN_PYTHON:
         text = text.replace(words, "")
-    return text
+    return _OPTIONAL_SERVER.sub("required = false in its declaration goes on without it", text)
 
 
 def _own_server(error: Misuse, arguments: Namespace | None) -> str:

@@ -12,8 +12,8 @@ refuses what real ones refuse (for the wires that geode knows), and the specific
 | view, reading | what a request says, from the neutral rows and from the three wires |
 | tool_choice, replay, prompt, faults, facts, replies, streaming, cancellation, capabilities | one contract each |
 | adapter | all of them |
-| approval, clock, conversations, credentials, journal, schema, tools | the contracts of the other ports |
-| shipped, shipped_credentials, registered | the harnesses of the adapters that ship, and those by entry point |
+| approval, clock, conversations, credentials, journal, schema, tools, tool_sources | the contracts of the other ports |
+| shipped, shipped_credentials, shipped_mcp, registered | the harnesses of the adapters that ship, and those by entry point |
 
 Nothing here is skipped: what an adapter declares has a test, and what it does not declare has the opposite
 test, in which an unexpected success fails. The public names are in `geode.compliance`.

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
+import json
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any, Final
 
@@ -37,6 +39,12 @@ FORMS: Final[Mapping[MediaKind, tuple[Media, tuple[str, ...]]]] = {
     "document_url": (DocumentUrl("https://example.org/a.pdf"), ("https://example.org/a.pdf",)),
 }
 THINKING: Final[Mapping[ThinkingKind, Thinking]] = {"adaptive": AdaptiveThinking(), "budget": ThinkingBudget(2048)}
+ANSWER: Final = {
+    "type": "object",
+    "properties": {"city": {"type": "string"}},
+    "required": ["city"],
+    "additionalProperties": False,
+}
 SETTINGS: Final[Mapping[str, Any]] = {"temperature": 0.375, "effort": "high"}
 
 
@@ -88,6 +96,13 @@ class CapabilityContract(SendingContract):
         assert isinstance(outcome, Answered if declared else Failed), outcome
         assert playing.count == (1 if declared else 0)
         assert declared or name in str(getattr(outcome, "error", ""))
+
+    async def test_a_schema_for_the_answer(self) -> None:
+        """Sent whole where it is declared; where it is not, refused before it reaches the adapter."""
+        asked: dict[str, Any] = {"tools": ()}
+        plain, given = await self._bodies(asked, {**asked, "response_schema": ANSWER})
+        assert (given not in (None, plain)) == self.able.response_schema
+        assert not self.able.response_schema or ANSWER in list(_objects(given))
 
     async def test_a_bound_of_the_output(self) -> None:
         """One that is not declared is left out and told to observers: a run's own budget holds all the same."""
@@ -190,6 +205,21 @@ class CapabilityContract(SendingContract):
 def _only(contract: SendingContract, playing: Playing) -> dict[str, Any] | None:
     sent = playing.bodies()
     return contract.made.read(sent[0]) if sent else None
+
+
+def _objects(value: Any) -> Iterator[Any]:
+    """Every object in a JSON value, and in texts of it that are JSON themselves."""
+    match value:
+        case dict():
+            yield value
+            for item in value.values():
+                yield from _objects(item)
+        case list():
+            for item in value:
+                yield from _objects(item)
+        case str() if value.startswith("{"):
+            with contextlib.suppress(ValueError):
+                yield from _objects(json.loads(value))
 
 
 def _noting(kinds: list[str]) -> Callable[[Event], None]:

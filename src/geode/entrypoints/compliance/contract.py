@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import inspect
 from contextlib import AbstractAsyncContextManager
+from dataclasses import replace
 from typing import Any, ClassVar
 
 import pytest
 
 from geode.domain.request import Capabilities
-from geode.domain.script import Step
+from geode.domain.script import Called, Reply, Step
 from geode.entrypoints.compliance.harness import ModelHarness, SendingHarness
 from geode.entrypoints.compliance.playing import Playing
 
@@ -57,6 +58,12 @@ class ModelContract(Contract):
 
     def playing(self, *script: Step, pace_seconds: float = 0.0) -> AbstractAsyncContextManager[Playing]:
         return self.made.playing(*script, pace_seconds=pace_seconds)
+
+    def reply(self, reply: Reply) -> Reply:
+        """As much of `reply` as can reach the adapter."""
+        if not self.made.withheld.calls:
+            return reply
+        return replace(reply, items=tuple(item for item in reply.items if not isinstance(item, Called)))
 
 
 class SendingContract(ModelContract):

@@ -6,6 +6,7 @@ import json
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from contextlib import AbstractAsyncContextManager
+from dataclasses import dataclass
 from typing import Any, ClassVar
 
 from geode.domain.content import Opaque, Owner
@@ -17,6 +18,21 @@ from geode.entrypoints.compliance.playing import Playing
 Row = Mapping[str, Any]
 
 
+@dataclass(frozen=True, slots=True)
+class Withheld:
+    """What never reaches an adapter whose model is asked through a program, which tells of the server in its own words.
+
+    `calls`: tool calls. `statuses`: what refusals had these. `words`: what the server said beside these statuses.
+    `hints`: what it said about trying again. `usage`: what replies took that ended so.
+    """
+
+    calls: bool = False
+    statuses: frozenset[int] = frozenset()
+    words: frozenset[int] = frozenset()
+    hints: bool = False
+    usage: frozenset[ReplyStop] = frozenset()
+
+
 class ModelHarness(ABC):
     """An adapter that plays a script, and what it declares.
 
@@ -25,6 +41,7 @@ class ModelHarness(ABC):
     deltas while the reply comes. `thinks`: its wire carries reasoning that has to go back to its owner. `stops` are
     the words for the end of a reply that its wire has. What is not declared must not be there: an unexpected
     success fails. `plan_ends_at_429`: what pays is a plan, and a 429 without a hint says that it is used up.
+    `withheld` is what the adapter cannot know.
     """
 
     capabilities: ClassVar[Capabilities]
@@ -33,6 +50,7 @@ class ModelHarness(ABC):
     streams: ClassVar[bool] = False
     thinks: ClassVar[bool] = False
     plan_ends_at_429: ClassVar[bool] = False
+    withheld: ClassVar[Withheld] = Withheld()
     stops: ClassVar[frozenset[ReplyStop]] = frozenset({"end", "tool_calls", "max_tokens", "refusal"})
 
     @abstractmethod

@@ -22,6 +22,7 @@ from geode.entrypoints.compliance.results import (
 )
 from geode.entrypoints.compliance.schema import SchemaContract, SchemaHarness
 from geode.entrypoints.compliance.tokens import TokenCounterContract, TokenCounterHarness
+from geode.entrypoints.compliance.tool_sources import ToolSourceContract, ToolSourceHarness
 from geode.entrypoints.compliance.tools import ToolContract, ToolHarness
 
 GROUP: Final = "geode.contract_harnesses"
@@ -30,6 +31,7 @@ CONTRACTS: Final[tuple[tuple[type[Any], type[Contract]], ...]] = (
     (SendingHarness, AdapterContract),
     (ModelHarness, ModelDoubleContract),
     (ToolHarness, ToolContract),
+    (ToolSourceHarness, ToolSourceContract),
     (ApproverHarness, ApproverContract),
     (ClockHarness, ClockContract),
     (SchemaHarness, SchemaContract),

@@ -126,7 +126,7 @@ class ReplayContract(SendingContract):
 
     async def test_a_run_goes_on_from_its_own_history(self) -> None:
         """What the adapter read from the model's reply is what it sends back."""
-        first = (calls(specification.READ), says("I read it."))
+        first = (says("I read it."),) if self.made.withheld.calls else (calls(specification.READ), says("I read it."))
         async with self.playing(*first, says("so")) as playing:
             outcome = await playing.run()
             assert isinstance(outcome, Answered), outcome

@@ -22,7 +22,7 @@ class StreamingContract(ModelContract):
     async def test_streamed_or_not_the_reply_is_the_same(self, name: str) -> None:
         replies: list[AdapterCallResult] = []
         for streamed in (False, True):
-            async with self.playing(specification.REPLIES[name]) as playing:
+            async with self.playing(self.reply(specification.REPLIES[name])) as playing:
                 replies.append(reply_of(await playing.ask(streamed=streamed)))
 
         assert replies[0] == replies[1]
@@ -30,7 +30,7 @@ class StreamingContract(ModelContract):
     @pytest.mark.parametrize("name", specification.REPLIES)
     async def test_the_deltas_add_up_to_the_reply(self, name: str) -> None:
         """Or there are none, where the adapter declares that it does not stream."""
-        async with self.playing(specification.REPLIES[name]) as playing:
+        async with self.playing(self.reply(specification.REPLIES[name])) as playing:
             reply = reply_of(await playing.ask(streamed=True))
 
         if not self.made.streams and not playing.deltas:

@@ -24,6 +24,7 @@ from geode.ports.events import (
     ModelCalled,
     ModelReplied,
     ModelSwitched,
+    Nested,
     Notice,
     Retrying,
     RoundClosed,
@@ -116,12 +117,10 @@ class Timeline:
                 self._finished[index] = event
             case RoundClosed():
                 self._round_closed()
-            case Retrying(why=why, seconds=seconds):
-                self._say("retry", f"{why}; again in {time_text(seconds)}", "yellow")
-            case ModelSwitched(to_adapter=adapter, to_model=model, why=why):
-                self._say("switch", f"{why}; goes on with {adapter} {model}", "yellow")
-            case Notice(kind=kind, text=text):
-                self._say("notice", f"{kind}: {text}", "yellow")
+            case Retrying() | ModelSwitched() | Notice():
+                self._trouble(event)
+            case Nested():
+                self._inside(event, 1)
             case Finished(outcome=outcome):
                 self._ended(outcome, event.round)
             case _:
@@ -131,6 +130,30 @@ class Timeline:
         """What a person said to the question before."""
         self._say("answer", answer, "yellow")
         self._counts["approved"] += 1
+
+    def _trouble(self, event: Retrying | ModelSwitched | Notice) -> None:
+        match event:
+            case Retrying(why=why, seconds=seconds):
+                self._say("retry", f"{why}; again in {time_text(seconds)}", "yellow")
+            case ModelSwitched(to_adapter=adapter, to_model=model, why=why):
+                self._say("switch", f"{why}; goes on with {adapter} {model}", "yellow")
+            case Notice(kind=kind, text=text):
+                self._say("notice", f"{kind}: {text}", "yellow")
+
+    def _inside(self, nested: Nested, depth: int) -> None:
+        """What ran and was said in a sub-agent, as it comes, behind its name."""
+        match nested.event:
+            case Nested() as deeper:
+                self._inside(deeper, depth + 1)
+            case ToolFinished(call=call, result=result, seconds=seconds):
+                name, mark = f"{'  ' * depth}{nested.call.name} │ ", MARKS[result.kind]
+                room = max(self.width - len(_MARGIN) - len(name) - 30, 12)
+                said = f"{mark} {call.name} {time_text(seconds)}  {result_text(result, room)}"
+                self.paint([_MARGIN, (name, "dim"), (said, _COLORS[result.kind])])
+            case Notice(text=text) | Retrying(why=text) | ModelSwitched(why=text):
+                self._say("notice", f"{nested.call.name}: {text}", "yellow")
+            case _:
+                pass
 
     # ---- parts of a round ------------------------------------------------------------------------
 

@@ -21,7 +21,7 @@ from geode.domain.key_sources import FromVariable, GivesSecrets, KeySource, NoKe
 from geode.domain.models import ModelRow, rows_for
 from geode.domain.request import Capabilities
 from geode.domain.routing import Route
-from geode.domain.targets import CredentialRoute, Target, Transport
+from geode.domain.targets import CredentialRoute, Program, ProgramWord, Target, Transport
 from geode.entrypoints.places import env_paths, project_env, user_folder
 from geode.entrypoints.routes.credentials import credential_of, over
 from geode.entrypoints.routes.plugins import made_by
@@ -32,6 +32,8 @@ from geode.ports.model import ModelAdapter
 
 if TYPE_CHECKING:
     import httpx2
+
+    from geode.adapters.text_cli.programs import TextProgram
 
 # Which package speaks each wire.
 SDK_OF: Final = {"messages": "anthropic", "responses": "openai", "chat": "openai"}
@@ -62,6 +64,8 @@ def find_connection(route: Route, registry: Registry, environment: Environment) 
     entry = registry.entries.get(target.name)
     if entry is not None and entry.factory is not None and entry.target == target:
         return Connection(route, rows, entry=entry)
+    if target.program is not None:
+        return Connection(route, rows, _of_program(target, target.program, environment))
     if target.transport is None:
         raise AssertionError(f"{target.name} has neither a transport nor a factory")
     sdk = SDK_OF[target.transport.wire]
@@ -79,11 +83,31 @@ def find_connection(route: Route, registry: Registry, environment: Environment) 
     return Connection(route, rows, endpoint)
 
 
+def _of_program(target: Target, program: Program, environment: Environment) -> Endpoint:
+    """Where a program asks, and by whose account. Misuse where it is not there, or nobody is said to pay."""
+    from geode.adapters.text_cli.model import no_program, program_path
+
+    if program_path(program.bin) is None:
+        raise Misuse("no-program", no_program(target.name, program.bin))
+    paid = target.credential.billing
+    if paid == "unknown":
+        raise Misuse(
+            "who-pays",
+            f"{target.name}: nothing says who pays. Write into routing.toml, under [providers.{target.name}], either "
+            'key = "env:VARIABLE" (an API key, for each call) or login = "FOLDER" (the plan of the login that the program '
+            "keeps there)",
+        )
+    credential = _credential(target.name, target.credential, "https://", environment) if paid == "api" else None
+    return Endpoint(program.base_url, "routing.toml", credential, subscription=paid == "subscription")
+
+
 def able_of(connection: Connection) -> Capabilities | None:
     """What the adapter of the connection will carry; None for one from elsewhere, which says so itself."""
     from geode.entrypoints.routes.capabilities import capabilities_of
 
-    transport = connection.route.target.transport
+    transport, program = connection.route.target.transport, connection.route.target.program
+    if connection.entry is None and program is not None:
+        return replace(text_program(program.word).capabilities, models=connection.rows)
     if connection.entry is not None or transport is None:
         return None
     return replace(capabilities_of(transport.wire, transport.dialect), models=connection.rows)
@@ -151,11 +175,39 @@ def is_loopback(url: str) -> bool:
     return host in ("localhost", "::1") or _IPV4_LOOPBACK.fullmatch(host) is not None
 
 
+def text_program(word: ProgramWord) -> TextProgram:
+    """The program as its adapter knows it."""
+    match word:
+        case "claude":
+            from geode.adapters.text_cli.claude import CLAUDE
+
+            return CLAUDE
+        case "codex":
+            from geode.adapters.text_cli.codex import CODEX
+
+            return CODEX
+
+
+def text_model(connection: Connection) -> ModelAdapter | None:
+    """The adapter over a program, which needs no HTTP client; None where the connection is to something else."""
+    target, endpoint = connection.route.target, connection.endpoint
+    if connection.entry is not None or target.program is None or endpoint is None:
+        return None
+    from geode.adapters.text_cli.model import text_cli_model
+
+    program = target.program
+    return text_cli_model(
+        target.name, text_program(program.word), program.bin, endpoint, login=program.login, rows=connection.rows
+    )
+
+
 async def connect(connection: Connection, http: httpx2.AsyncClient) -> ModelAdapter:
     """The adapter. What speaks its wire is imported in a thread, since that takes seconds."""
     target = connection.route.target
     if connection.entry is not None:
         return await asyncio.to_thread(made_by, connection.entry, AdapterContext(target.name, http, connection.rows))
+    if (model := text_model(connection)) is not None:
+        return model
     if connection.endpoint is None or target.transport is None:
         raise AssertionError(f"{target.name} has no endpoint")
     transport, endpoint = target.transport, over(connection.endpoint, http)

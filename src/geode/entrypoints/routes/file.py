@@ -8,7 +8,7 @@ from types import MappingProxyType
 from typing import Any, Final, cast
 
 from geode.domain.addresses import address_rule
-from geode.domain.key_sources import KEY_FORMS, GivenKey, parse_key_source
+from geode.domain.key_sources import KEY_FORMS, FromOAuth, GivenKey, parse_key_source
 from geode.domain.naming import closest
 from geode.domain.prices import Price
 from geode.domain.provider import Provider
@@ -101,7 +101,22 @@ def _provider_problems(name: str, declared: DeclaredProvider) -> Iterator[Proble
         yield Problem(path, f'[providers.{name}] has no base_url. Write base_url = "http://HOST:PORT/v1"')
     if declared.base_url is not None and (rule := address_rule(declared.base_url)):
         yield Problem((*path, "base_url"), rule)
+    yield from _program_problems(path, name, declared)
     yield from _speech_problems(path, declared)
+
+
+def _program_problems(path: Path, name: str, declared: DeclaredProvider) -> Iterator[Problem]:
+    """What is wrong with how a program is declared, or with what only programs have."""
+    programs = [one.name for one in BUILT_IN.values() if one.program is not None]
+    if name not in programs:
+        for field in ("bin", "login"):
+            if getattr(declared, field) is not None:
+                yield Problem((*path, field), f"{field} is of the adapters over a program: {', '.join(programs)}")
+        return
+    if declared.key is not None and declared.login is not None:
+        yield Problem((*path, "login"), "either a key pays or the plan of a login: leave one of them out")
+    if isinstance(parse_key_source(declared.key).value_or(None), FromOAuth):
+        yield Problem((*path, "key"), f"{name} takes a key of an API; a login of its own is named by login")
 
 
 def _speech_problems(path: Path, declared: DeclaredProvider) -> Iterator[Problem]:
@@ -126,7 +141,12 @@ def _moved(shipped: Target, declared: DeclaredProvider) -> Target:
         transport = replace(transport, base_url=declared.base_url, origin="routing.toml")
     if declared.key is not None:
         credential = replace(credential, key=declared.key)
-    return replace(shipped, transport=transport, credential=credential)
+    if shipped.program is None:
+        return replace(shipped, transport=transport, credential=credential)
+    changes = {field: value for field in ("bin", "login", "base_url") if (value := getattr(declared, field)) is not None}
+    if declared.login is not None or declared.key is not None:
+        credential = replace(credential, billing="api" if declared.login is None else "subscription")
+    return replace(shipped, credential=credential, program=replace(shipped.program, **changes))
 
 
 def _declared(name: str, declared: DeclaredProvider) -> Target:

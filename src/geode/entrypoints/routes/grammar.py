@@ -64,6 +64,8 @@ class DeclaredProvider(_Table):
     wire: WireName | None = None
     dialect: DialectName | None = None
     key: _Word | None = None
+    bin: _Word | None = None
+    login: _Word | None = None
     quirks: DeclaredQuirks | None = None
 
 
@@ -89,6 +91,7 @@ class _Price(_Table):
     output: _Dollars
     cached: _Dollars | None = None
     cache_write: _Dollars | None = None
+    cache_write_1h: _Dollars | None = None
     above: Annotated[int, Field(ge=0)] = 0
     input_above: _Dollars = Decimal(1)
     output_above: _Dollars = Decimal(1)

@@ -19,9 +19,11 @@ from geode.domain.effort import inherited
 from geode.domain.errors import Misuse
 from geode.domain.models import row_of
 from geode.domain.negotiation import negotiate
+from geode.domain.prices import Price
 from geode.domain.provider import Provider
 from geode.domain.request import AdapterCallRequest
-from geode.domain.routing import Route, resolve
+from geode.domain.routing import Route, price_for, resolve
+from geode.domain.targets import OPENROUTER
 from geode.domain.thinking import Thinking, parse_thinking
 from geode.domain.turns import UserTurn
 from geode.entrypoints.config import Configuration, configuration, no_model
@@ -165,9 +167,36 @@ class SessionModels:
         def askable(resolved: Resolved) -> Askable:
             model, _ = resolved
             effort = self.effort.of(model)
-            return Askable(owner_of(resolved), lambda: open_model(model), effort, temperature, thinking, _window(resolved))
+            return Askable(
+                owner_of(resolved),
+                lambda: open_model(model),
+                effort,
+                temperature,
+                thinking,
+                _window(resolved),
+                self.price_of(model),
+            )
 
         return tuple(map(askable, self.fallbacks))
+
+    def price_of(self, model: ModelAdapter | Connection) -> Price | None:
+        """What its tokens cost, where that is known; nobody knows it of an adapter that the host made itself."""
+        return price_for(model.route, self._registry.table.prices) if isinstance(model, Connection) else None
+
+    def refuse_unpriced(self) -> None:
+        """Misuse where a budget of dollars could not be kept: nobody says what a call of one of the models costs."""
+        for model, id in (self.primary, *self.fallbacks):
+            if not isinstance(model, Connection) or self.price_of(model) is not None:
+                continue
+            target = model.route.target
+            if target.credential.billing == "subscription":
+                why = f"{target.name} is paid for by a plan, and no call has a price of its own"
+            elif target.identity == OPENROUTER:  # says itself what it charged
+                continue
+            else:
+                row = f'[prices] "{model.route.id}" = {{ input = …, output = … }}'
+                why = f"no price of {target.name} {id} is known. A row of routing.toml says it: {row}"
+            raise Misuse("cost-unknown", f"Policy(max_cost_usd=…) cannot be kept: {why}")
 
     def helper(self, role: HelperRole) -> Resolved:
         """The model of calls beside a run: by `reflection_model` or `summary_model` of the configuration, else the primary.

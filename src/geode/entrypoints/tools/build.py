@@ -3,23 +3,22 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from enum import Enum
-from types import UnionType
-from typing import Annotated, Any, Union, get_args, get_origin
+from typing import Any
 
 from geode.domain.errors import Misuse
 from geode.domain.json_value import clean_json
 from geode.domain.tools import ToolSpec
+from geode.entrypoints.tools.calling import Handler, handler_of
 from geode.entrypoints.tools.declaration import declaration_of
 from geode.entrypoints.tools.docstring import read_docstring
-from geode.entrypoints.tools.plain import Convert, Shape, object_schema, plain
-from geode.entrypoints.tools.signature import NO_DEFAULT, Injected, Parameter, Signature, read_signature, unresolved
+from geode.entrypoints.tools.plain import Shape, object_schema, plain
+from geode.entrypoints.tools.signature import NO_DEFAULT, Parameter, Signature, read_signature, unresolved
 from geode.entrypoints.tools.source import Source, source_of
 from geode.entrypoints.tools.stand_ins import check_stand_ins
 from geode.ports.schema import SchemaValidator
-from geode.ports.tools import Invoke, Tool, ToolContext
+from geode.ports.tools import Invoke, Tool
 
 
 def build_tools(values: Iterable[object], deps: object = None, validator: SchemaValidator | None = None) -> tuple[Tool, ...]:
@@ -32,25 +31,37 @@ def build_tools(values: Iterable[object], deps: object = None, validator: Schema
     if callable(values) or isinstance(values, str | bytes | Tool) or not isinstance(values, Iterable):
         raise Misuse("not-a-list", f"tools= must be a list, got {type(values).__name__}. Write tools=[…]")
     tools = tuple(as_tool(value, deps) for value in values)
+    for wrong in wrong_together(tools, validator):
+        raise wrong
+    return tools
+
+
+def wrong_together(tools: Iterable[Tool], validator: SchemaValidator | None = None) -> Iterator[Misuse]:
+    """Everything for which `build_tools` refuses tools that are none the worse by themselves."""
     named: dict[str, Tool] = {}
     for tool in tools:
         name = tool.spec.name
         if name in named:
             first, second = (one.place or "a Tool made without a place" for one in (named[name], tool))
-            raise Misuse("tool-twice", f'two tools are called "{name}": {first} and {second}. Rename one: @tool(name=…)')
+            yield Misuse("tool-twice", f'two tools are called "{name}": {first} and {second}. Rename one: @tool(name=…)')
+            continue
         named[name] = tool
-        if validator is not None and not (isinstance(tool.invoke, _Handler) and tool.invoke.by_table):
-            _refuse_broken(tool.spec, validator)
-    for tool in tools:
-        check_stand_ins(tool, named)
-    return tools
+        if validator is not None and not (isinstance(tool.invoke, Handler) and tool.invoke.by_table):
+            yield from _broken_schema(tool, validator)
+    for tool in named.values():
+        try:
+            check_stand_ins(tool, named)
+        except Misuse as error:
+            yield error
 
 
-def _refuse_broken(spec: ToolSpec, validator: SchemaValidator) -> None:
+def _broken_schema(tool: Tool, validator: SchemaValidator) -> Iterator[Misuse]:
     try:
-        validator.compile(spec.input_schema)
+        validator.compile(tool.spec.input_schema)
     except ValueError as error:
-        raise Misuse("tool-schema", f"tool {spec.name}: input_schema is no JSON Schema that can be checked; {error}") from None
+        where = f" ({tool.place})" if tool.place else ""
+        said = f"tool {tool.spec.name}{where}: input_schema is no JSON Schema that can be checked; {error}"
+        yield Misuse("tool-schema", said)
 
 
 def as_tool(value: object, deps: object = None) -> Tool:
@@ -60,20 +71,30 @@ def as_tool(value: object, deps: object = None) -> Tool:
     could fill in, and if the tool's `ToolContext[D]` wants other dependencies than `deps`.
     """
     if isinstance(value, Tool):
+        if isinstance(value.invoke, Handler):
+            value.invoke.check_deps(deps)
         return value
     declared = declaration_of(value)
     source = source_of(value, declared.name)
     signature = read_signature(source)
-    if signature.context is not None and not _fits(deps, signature.context.wanted):
-        _refuse_deps(source, signature.context, deps)
     description, texts = read_docstring(source.docstring)
     shapes, definitions = _shapes(source, signature)
     schema = _schema(signature, shapes, definitions, texts)
+    # What pydantic described has no `takes`.
+    by_table = all(shape.takes for shape in shapes.values())
+    handler = handler_of(source, signature, {name: shape.convert for name, shape in shapes.items()}, by_table=by_table)
+    handler.check_deps(deps)
     said = description if declared.description is None else declared.description
+    return declared_tool(ToolSpec(source.name, said, schema, declared.strict), value, handler)
+
+
+def declared_tool(spec: ToolSpec, value: object, handler: Handler) -> Tool:
+    """The tool of that function, as it was declared on `value`."""
+    declared, source = declaration_of(value), handler.source
     return Tool(
-        ToolSpec(source.name, said, schema, declared.strict),
+        spec,
         declared.tier,
-        _handler(source, signature, shapes),
+        handler,
         not source.is_async if declared.blocking is None else declared.blocking,
         declared.timeout_seconds,
         source.place,
@@ -136,59 +157,3 @@ def _default(parameter: Parameter) -> dict[str, Any]:
         return {} if default is NO_DEFAULT else {"default": clean_json(default)}
     except (ValueError, RecursionError):
         return {}
-
-
-@dataclass(frozen=True, slots=True)
-class _Handler:
-    """Arguments that fit the schema become those of the function, by a plan that is made once.
-
-    `by_table`: the schema is made of plain types alone.
-    """
-
-    call: Callable[..., Any]
-    ways: Sequence[tuple[str, Convert]]
-    injected: str | None
-    positional: Sequence[tuple[str, Any]]
-    by_table: bool
-
-    def __call__(self, arguments: Mapping[str, Any], context: ToolContext[Any]) -> Any:
-        filled = dict(arguments)
-        for name, convert in self.ways:
-            if name in filled:
-                filled[name] = convert(filled[name])
-        if self.injected is not None:
-            filled[self.injected] = context
-        if not self.positional:
-            return self.call(**filled)
-        return self.call(*[filled.pop(name, default) for name, default in self.positional], **filled)
-
-
-def _handler(source: Source, signature: Signature, shapes: Mapping[str, Shape]) -> _Handler:
-    ways = [(name, shape.convert) for name, shape in shapes.items() if shape.convert]
-    injected = signature.context.name if signature.context else None
-    # What pydantic described has no `takes`.
-    by_table = all(shape.takes for shape in shapes.values())
-    return _Handler(source.call, ways, injected, signature.positional, by_table)
-
-
-def _fits(deps: object, wanted: Any) -> bool:
-    """Whether `deps` may be a `wanted`. What cannot be checked at run time is believed."""
-    origin = get_origin(wanted)
-    if origin is Annotated:
-        return _fits(deps, get_args(wanted)[0])
-    if origin in (Union, UnionType):
-        return any(_fits(deps, member) for member in get_args(wanted))
-    if wanted is Any:
-        return True
-    try:
-        return isinstance(deps, origin or wanted)
-    except TypeError:
-        # A type variable, a NewType, or a protocol that is not runtime-checkable.
-        return True
-
-
-def _refuse_deps(source: Source, context: Injected, deps: object) -> None:
-    wanted = context.wanted
-    name = str(wanted) if get_origin(wanted) or not isinstance(wanted, type) else wanted.__name__
-    got = "there are none" if deps is None else f"got {type(deps).__name__}"
-    source.refuse("deps-type", f"{context.name} wants deps of type {name}, {got}. Give deps= a {name}")

@@ -102,7 +102,7 @@ def tool(
         tier_of(tier),
         name,
         description,
-        timeout_seconds=_deadline(timeout_seconds),
+        timeout_seconds=deadline_of(timeout_seconds),
         blocking=blocking,
         strict=strict,
         alternative=_tool_name("alternative", alternative),
@@ -137,7 +137,8 @@ def declaration_of(value: object) -> Declaration:
     return found if isinstance(found, Declaration) else Declaration()
 
 
-def _deadline(seconds: object) -> float | None:
+def deadline_of(seconds: object) -> float | None:
+    """A deadline that was given. Misuse for anything but seconds above 0."""
     if seconds is None:
         return None
     if not isinstance(seconds, int | float) or isinstance(seconds, bool) or not math.isfinite(seconds) or seconds <= 0:

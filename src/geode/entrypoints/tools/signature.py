@@ -5,7 +5,8 @@ from __future__ import annotations
 import functools
 import inspect
 import typing
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from types import SimpleNamespace, UnionType
 from typing import Annotated, Any, Final, NoReturn, Union, get_args, get_origin
 
@@ -13,6 +14,7 @@ from geode.entrypoints.tools.source import Source
 from geode.ports.tools import ToolContext
 
 NO_DEFAULT: Final = inspect.Parameter.empty
+_VARIADIC: Final = (inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD)
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,17 +37,16 @@ class Injected:
 
 @dataclass(frozen=True, slots=True)
 class Signature:
-    """`positional`: the parameters that cannot be given by name, with their defaults."""
+    """`positional`: the parameters that cannot be given by name, with their defaults. `any_name`: it takes others by name."""
 
     parameters: tuple[Parameter, ...]
     context: Injected | None
     positional: tuple[tuple[str, Any], ...]
+    any_name: bool = False
 
 
 def read_signature(source: Source) -> Signature:
     """The parameters of `source`. Misuse for what no model can fill in: without a type, or without a name."""
-    context: Injected | None = None
-    parameters: list[Parameter] = []
     given = _parameters(source)
     for parameter in given:
         _refuse_variadic(source, parameter)
@@ -53,7 +54,24 @@ def read_signature(source: Source) -> Signature:
         if parameter.annotation is inspect.Parameter.empty:
             text = f'parameter "{parameter.name}" has no annotation. Write {parameter.name}: str'
             source.refuse("no-annotation", text)
-        annotation = _resolved(source, parameter)
+    return _signature(source, given)
+
+
+def read_handler(source: Source) -> Signature:
+    """The parameters of a function whose schema is written elsewhere: they need no types, and `**names` takes any name."""
+    given = _parameters(source)
+    for parameter in given:
+        _refuse_unbound(source, parameter)
+    kinds = {parameter.kind for parameter in given}
+    fixed = [parameter for parameter in given if parameter.kind not in _VARIADIC]
+    return replace(_signature(source, fixed), any_name=inspect.Parameter.VAR_KEYWORD in kinds)
+
+
+def _signature(source: Source, given: Sequence[inspect.Parameter]) -> Signature:
+    context: Injected | None = None
+    parameters: list[Parameter] = []
+    for parameter in given:
+        annotation = Any if parameter.annotation is inspect.Parameter.empty else _resolved(source, parameter)
         wanted = _wanted_deps(annotation)
         if wanted is None:
             parameters.append(_parameter(source, parameter, annotation))

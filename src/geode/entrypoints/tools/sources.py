@@ -27,7 +27,7 @@ def sources_in(values: object) -> tuple[tuple[object, ...] | object, tuple[ToolS
         return values, (), frozenset()
     given = cast("Sequence[object]", values)
     prefixed = frozenset(value.name for value in given if isinstance(value, McpServer) and value.prefix)
-    sources = tuple(_source(value) for value in given if _is_source(value))
+    sources = tuple(_source(value) for value in given if is_source(value))
     named = dict[str, ToolSource]()
     for source in sources:
         if source.name in named:
@@ -35,10 +35,11 @@ def sources_in(values: object) -> tuple[tuple[object, ...] | object, tuple[ToolS
         named[source.name] = source
         if source.required and isinstance(source, ChecksItself):
             source.check()
-    return tuple(value for value in given if not _is_source(value)), sources, prefixed
+    return tuple(value for value in given if not is_source(value)), sources, prefixed
 
 
-def _is_source(value: object) -> bool:
+def is_source(value: object) -> bool:
+    """Whether it is no tool, but has tools."""
     return isinstance(value, McpServer) or (isinstance(value, ToolSource) and not isinstance(value, Tool | type))
 
 

@@ -13,8 +13,9 @@ from geode.adapters.http_json.wire import Wire
 from geode.domain.call_ids import with_unique_ids
 from geode.domain.content import Owner, ToolUseBlock, calls_in
 from geode.domain.failures import CallFailure, classify_retry_error
-from geode.domain.reply import AdapterCallResult, Usage
+from geode.domain.reply import AdapterCallResult
 from geode.domain.retry import RetryPolicy, retry_delay_for
+from geode.domain.usage import Usage
 from geode.entrypoints.wire.exchange import BadLine, Exchange
 from geode.entrypoints.wire.wires import wire_of
 
@@ -79,6 +80,8 @@ def _usage(usage: Usage) -> dict[str, Any]:
         "input_tokens": usage.input_tokens,
         "output_tokens": usage.output_tokens,
         "cached_input_tokens": usage.cached_input_tokens,
+        "cache_write_input_tokens": usage.cache_write_input_tokens,
+        "cache_write_1h_input_tokens": usage.cache_write_1h_input_tokens,
         "reasoning_tokens": usage.reasoning_tokens,
         "cost_usd": None if usage.cost_usd is None else str(usage.cost_usd),
     }

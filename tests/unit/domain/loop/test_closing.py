@@ -9,8 +9,8 @@ from geode.domain.habits import Habits, backpressure_text, no_progress_text
 from geode.domain.loop.outcome import Exhausted
 from geode.domain.loop.state import State
 from geode.domain.policy import Policy
-from geode.domain.reply import Usage
 from geode.domain.turns import Hint, ToolResultsTurn
+from geode.domain.usage import Usage
 from tests.unit.domain.builders import (
     begun,
     call,
@@ -108,7 +108,10 @@ def test_a_cost_that_nobody_tells_ends_the_run_with_the_reason_in_words() -> Non
     state = begun(Policy(max_cost_usd=Decimal(1)))
     outcome = expect(Exhausted, ending(finished(replied(state, "hm", call("a")), "a")))
     assert (outcome.reason, outcome.text) == ("cost_budget", "hm")
-    assert outcome.why == "the provider does not say what its calls cost, so Policy(max_cost_usd=…) cannot be kept"
+    assert outcome.why == (
+        "what a call of this model costs is not known: the provider does not say it and no price is, so "
+        "Policy(max_cost_usd=…) cannot be kept; a row of [prices] in routing.toml says it"
+    )
     spent = replied(state, call("a"), usage=Usage(1, 1, Decimal("0.6")))
     assert expect(Exhausted, ending(finished(spent, "a"))).why == ""
     assert model_call(finished(replied(state, call("a"), usage=Usage(1, 1, Decimal("0.5"))), "a")).round == 2

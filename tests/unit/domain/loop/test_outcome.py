@@ -9,7 +9,7 @@ import pytest
 from geode.domain.conversation import Conversation
 from geode.domain.errors import AuthenticationError, BillingError, GeodeError, ModelCallError, RequestRefused, StreamInterrupted
 from geode.domain.loop.outcome import ExhaustedReason, Failed, FailedReason, Outcome
-from geode.domain.reply import Usage
+from geode.domain.usage import Usage
 from tests.unit.domain.builders import failure
 
 

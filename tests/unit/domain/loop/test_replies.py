@@ -14,8 +14,9 @@ from geode.domain.loop.replies import CUT, UNDER_NONE
 from geode.domain.loop.state import State
 from geode.domain.loop.step import step
 from geode.domain.policy import Policy
-from geode.domain.reply import AdapterCallResult, Stop, Usage
+from geode.domain.reply import AdapterCallResult, Stop
 from geode.domain.turns import ToolResultsTurn
+from geode.domain.usage import Usage
 from geode.domain.verdicts import Valid
 from tests.unit.domain.builders import (
     OWNER,

@@ -32,9 +32,10 @@ from geode.domain.loop.state import Counters, State
 from geode.domain.loop.step import begin, step
 from geode.domain.policy import Policy
 from geode.domain.repair import INTERRUPTED
-from geode.domain.reply import Stop, Usage
+from geode.domain.reply import Stop
 from geode.domain.retry import RetryPolicy
 from geode.domain.turns import Hint, ToolResultsTurn, UserTurn
+from geode.domain.usage import Usage
 from geode.domain.verdicts import Valid
 from tests.unit.domain.builders import (
     OWNER,

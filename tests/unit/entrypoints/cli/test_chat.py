@@ -12,13 +12,14 @@ from pathlib import Path
 
 import pytest
 
-from geode.domain.reply import Stop, Usage
+from geode.domain.reply import Stop
 from geode.domain.script import Step
 from geode.domain.turns import UserTurn
+from geode.domain.usage import Usage
 from geode.entrypoints.cli.chat_commands import COMMANDS
 from geode.entrypoints.cli.main import main
-from geode.entrypoints.cli.spending import Spending
 from geode.entrypoints.cli.words import counted
+from geode.entrypoints.spending import Spending
 from geode.ports.events import Aborted, ModelCalled, ModelReplied, TextDelta
 from geode.testing import ScriptedModel, calls, default_model, fails, refuses, says
 
@@ -193,8 +194,8 @@ def test_tokens_are_counted_by_model_and_an_untold_cost_is_unknown(chat: Callabl
 
 def reply(spending: Spending, model: str, usage: Usage) -> None:
     numbers = {"run_id": "r", "seq": 0, "round": 1, "attempt": 1}
-    spending.event(ModelCalled(**numbers, adapter="a", model=model, tool_choice="auto", wrap_up=False))  # type: ignore[arg-type]
-    spending.event(
+    spending(ModelCalled(**numbers, adapter="a", model=model, tool_choice="auto", wrap_up=False))  # type: ignore[arg-type]
+    spending(
         ModelReplied(**numbers, text="", calls=(), stop=Stop.END, usage=usage, route="", request_id="")  # type: ignore[arg-type]
     )
 
@@ -207,13 +208,13 @@ def test_what_was_told_is_summed_and_what_was_not_is_said() -> None:
     assert list(spending.lines()) == [
         "a m: 2 replies, 2,000 tokens in (600 of them cached), 40 out, $0.03",
         "a n: 1 reply, 5 tokens in, 5 out, cost unknown",
-        "all: 3 replies, 2,005 tokens in (600 of them cached), 45 out, $0.03 and more: 1 of 3 replies came without their cost",
+        "all: 3 replies, 2,005 tokens in (600 of them cached), 45 out, $0.03 and more: of 1 of 3 replies the cost is unknown",
     ]
     assert spending.conversation_tokens == 10
 
 
 def heard(spending: Spending, kind: type, **more: object) -> None:
-    spending.event(kind(run_id="r", seq=0, **({"round": 1, "attempt": 1} if kind is not Aborted else {}), **more))
+    spending(kind(run_id="r", seq=0, **({"round": 1, "attempt": 1} if kind is not Aborted else {}), **more))
 
 
 def test_a_reply_that_was_cut_short_is_unknown_and_one_that_never_began_and_failed_is_none() -> None:

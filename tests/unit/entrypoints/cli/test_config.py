@@ -392,7 +392,7 @@ def test_a_source_that_there_is_not_is_told_with_its_place(
     told = places.say(place, "foo", "sources.openai")
     code, out, err = geode(*command)
     assert (code, out) == (2, "")
-    said = "openai has no such credential source. It has: payg, oauth [config-value]"
+    said = "openai has no such credential source. It has: payg, oauth, cli [config-value]"
     assert err == f"geode {command[0]}: {told}: {said}\n"
 
 

@@ -14,8 +14,8 @@ import pytest
 from geode.domain.content import Text, ToolResult, ToolUseBlock
 from geode.domain.conversation import Conversation
 from geode.domain.loop.outcome import Answered, Exhausted, Failed, Outcome, Refused, Stopped, Suspended
-from geode.domain.reply import Usage
 from geode.domain.script import Step
+from geode.domain.usage import Usage
 from geode.entrypoints.cli.exit_codes import EXIT_CODES, exit_code
 from geode.entrypoints.cli.jsonl import event_line
 from geode.entrypoints.cli.main import main

@@ -16,7 +16,8 @@ import geode
 from geode.domain.content import Text, ToolResult, ToolUseBlock
 from geode.domain.conversation import Conversation
 from geode.domain.loop.outcome import Answered
-from geode.domain.reply import Stop, Usage
+from geode.domain.reply import Stop
+from geode.domain.usage import Usage
 from geode.entrypoints.demo.again import Again
 from geode.entrypoints.demo.main import _reports
 from geode.ports.events import Event, Finished, ModelReplied, RoundClosed, ToolFinished

@@ -28,8 +28,17 @@ def test_the_table_of_adapters_is_the_declaration() -> None:
     declared = [
         (name, target.identity.id, target.credential.source, re.sub(r"^\w+:", "", str(target.credential.key or "")))
         for name, target in BUILT_IN.items()
+        if target.program is None
     ]
     assert rows == declared
+
+
+def test_the_programs_are_in_the_table_of_adapters() -> None:
+    """Their keys are the operator's to name."""
+    programs = [target for target in BUILT_IN.values() if target.program is not None]
+    rows = [f"| `{one.name}` | {one.identity.id} | {one.credential.source} | yours to name" for one in programs]
+    assert rows
+    assert [row for row in rows if row not in PAGE] == []
 
 
 def test_every_address_variable_is_named() -> None:

@@ -38,6 +38,9 @@ base_url = "{DESK}"
 wire = "responses"
 """
 
+# A program that is there on any machine stands for the one of the adapter.
+PROGRAM = '[providers.{}]\nbin = "sh"\nkey = "env:LAB_KEY"\n'
+
 
 @dataclass(frozen=True)
 class Row:
@@ -232,6 +235,17 @@ ROWS = (
         "http://127.0.0.1:3/v1",
         routing=DECLARED,
         providers=(Provider("lab", "chat", "http://127.0.0.1:3/v1"),),
+    ),
+    # Programs, at their own address and at another.
+    Row("claude-cli/claude-opus-5", "claude-cli", "claude-opus-5", "LAB_KEY", "", routing=PROGRAM.format("claude-cli")),
+    Row("codex-cli/x/y", "codex-cli", "x/y", "LAB_KEY", "", routing=PROGRAM.format("codex-cli")),
+    Row(
+        "claude-opus-5",
+        "claude-cli",
+        "claude-opus-5",
+        "LAB_KEY",
+        DESK,
+        routing=f'{PROGRAM.format("claude-cli")}base_url = "{DESK}"\n[sources]\nanthropic = "cli"\n',
     ),
 )
 

@@ -47,7 +47,10 @@ WRONG = [
     ),
     ('[model.fallbacks]\nopenai = ["gpt-6-sol", "SECRET"]\n', ":2:1: model.fallbacks.openai: no provider serves such a model"),
     ('[model.fallbacks]\nmine = ["gpt-5.2"]\n', ':2:1: model.fallbacks.mine: "mine" is no key; known: primary, anthropic'),
-    ('[sources]\nopenai = "SECRET"\n', ":2:1: sources.openai: there is no such source; the sources of openai are: payg, oauth"),
+    (
+        '[sources]\nopenai = "SECRET"\n',
+        ":2:1: sources.openai: there is no such source; the sources of openai are: payg",
+    ),
     ('[sources]\nopenia = "payg"\n', ":2:1: sources.openia: there is no such source; did you mean openai?"),
     ('[routing.prefixes]\n"llama-" = "labb"\n' + LAB, ":2:1: routing.prefixes.llama-: nobody is called so; did you mean lab?"),
     ('[providers.lab]\nwire = "chat"\n', ":1:1: providers.lab: [providers.lab] has no base_url"),

@@ -1,0 +1,18 @@
+"""What a call has spent beside its own execution: a tool may ask models itself, or be a whole run."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from geode.domain.usage import Usage
+
+
+@dataclass(frozen=True, slots=True)
+class Spent:
+    """Counts in the budgets of a run: tokens and their cost, and executions of tools."""
+
+    usage: Usage = Usage()
+    tool_calls: int = 0
+
+    def __add__(self, other: Spent) -> Spent:
+        return Spent(self.usage + other.usage, self.tool_calls + other.tool_calls)
