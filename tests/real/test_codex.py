@@ -6,6 +6,7 @@ import asyncio
 import base64
 import json
 from collections.abc import Callable, Iterator
+from decimal import Decimal
 from pathlib import Path
 
 import pytest
@@ -48,7 +49,8 @@ async def test_a_prompt_arrives_as_it_is(prompt: str, lab: Lab) -> None:
     assert "look_around" not in json.dumps(one.request)
     assert one.headers["authorization"] == "Bearer the-key-of-the-lab"
     assert PLANTED not in json.dumps([one.request, dict(one.headers)])
-    assert (outcome.usage.input_tokens, outcome.usage.cost_usd) == (10, None)
+    # The program tells no cost: it is that of the table, 10 tokens at 1.75 dollars a million and 5 at 14.
+    assert (outcome.usage.input_tokens, outcome.usage.cost_usd) == (10, Decimal("0.0000875"))
 
 
 async def test_a_conversation_goes_on(lab: Lab) -> None:
@@ -119,6 +121,12 @@ async def test_a_connection_that_is_lost(at: DropPoint, lab: Lab) -> None:
     with lab.serving(*[drops(at)] * 3):
         outcome = await lab.run()
     assert failure_of(outcome)[1] is FailureClass.CONNECTION
+
+
+async def test_a_server_that_is_not_there_is_told_at_once(lab: Lab) -> None:
+    with lab.serving():
+        pass
+    assert failure_of(await lab.run())[1] is FailureClass.CONNECTION
 
 
 async def test_a_server_that_hangs_is_left_in_time(lab: Lab) -> None:
