@@ -16,11 +16,10 @@ class Dialect:
     usage in a stream has to be asked for (servers that do not know the option refuse it), `calls_need_tools` whether
     the server may pass a request on to one that takes no calls without tools, `schemas` what it takes of a schema,
     `own_parts` whether parts of its replies that are no text may go back, `content_beside_calls` what it wants as the
-    text of a turn that only called, `images_in_results` whether its tool messages take more than text, `response_schema`
-    whether a JSON Schema for the answer, `relays` whether it hands requests on: then it takes the caller's options of the
-    route, and keeps calls that belong together on one. `thinking_switch`: thinking is switched by a field of its own, and
-    the earlier reasoning kept by it. `late_calls`: arguments come in one piece, late, unless they are asked for as they
-    grow."""
+    text of a turn that only called, `images_in_results` whether its tool messages take more than text, `relays` whether it
+    hands requests on: then it takes the caller's options of the route, and keeps calls that belong together on one.
+    `thinking_switch`: thinking is switched by a field of its own, and the earlier reasoning kept by it. `late_calls`:
+    arguments come in one piece, late, unless they are asked for as they grow."""
 
     name: DialectName
     schemas: SchemaProfile
@@ -31,7 +30,6 @@ class Dialect:
     own_parts: bool = True
     content_beside_calls: ContentBesideCalls = "null"
     images_in_results: bool = False
-    response_schema: bool = False
     relays: bool = False
     thinking_switch: bool = False
     late_calls: bool = False
@@ -48,18 +46,16 @@ class Dialect:
             usage_option=self.usage_option if quirks.stream_usage is None else quirks.stream_usage,
             content_beside_calls=quirks.content_beside_calls or self.content_beside_calls,
             images_in_results=quirks.images == "in_result",
-            response_schema=self.response_schema if quirks.response_schema is None else quirks.response_schema,
         )
 
 
 DIALECTS: Final[Mapping[DialectName, Dialect]] = {
-    "openai": Dialect("openai", OPENAI, max_tokens="max_completion_tokens", own_parts=False, response_schema=True),
+    "openai": Dialect("openai", OPENAI, max_tokens="max_completion_tokens", own_parts=False),
     "openrouter": Dialect(
         "openrouter",
         OPENROUTER,
         effort=("reasoning", "effort"),
         calls_need_tools=True,
-        response_schema=True,
         relays=True,
     ),
     "glm": Dialect("glm", GLM, usage_option=False, thinking_switch=True, late_calls=True),
