@@ -307,7 +307,7 @@ async def test_the_model_and_the_operator_are_told_two_texts() -> None:
 
 
 def raised_ids(path: Path) -> Iterator[tuple[str, int]]:
-    """The id of each `Misuse("…")`, `source.refuse("…")` and `Problem("…")` of a definition; "" for a Misuse without a literal."""
+    """The id of each `Misuse("…")`, `source.refuse("…")` and `Problem("…")` of a definition; "" for another Misuse."""
     for node in ast.walk(ast.parse(path.read_text("utf-8"))):
         match node:
             case ast.Call(func=ast.Name(id="Misuse") | ast.Attribute(attr="refuse"), args=[ast.Constant(value=str(id)), *_]):
