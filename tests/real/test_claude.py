@@ -118,6 +118,12 @@ async def test_a_connection_that_is_lost(at: DropPoint, lab: Lab) -> None:
     assert failure_of(outcome)[1] is FailureClass.CONNECTION
 
 
+async def test_a_server_that_is_not_there_is_told_at_once(lab: Lab) -> None:
+    with lab.serving():
+        pass
+    assert failure_of(await lab.run())[1] is FailureClass.CONNECTION
+
+
 async def test_a_server_that_hangs_is_left_in_time(lab: Lab) -> None:
     policy = geode.Policy(retry=geode.RetryPolicy(attempts=1), call_timeout_seconds=3.0)
     with lab.serving(hangs()) as emulator:

@@ -40,7 +40,7 @@ def search_tool(tools: Sequence[Tool], deferred: Collection[str]) -> Tool:
     """The tool that finds any of `tools`, and says where those come from that are `deferred`."""
     sources = (tool.place for tool in tools if tool.origin and tool.spec.name in deferred)
     finds = _Finds(tuple(tool.spec for tool in tools))
-    return Tool(search_spec(sources), SafetyTier.SAFE, finds, place="geode")
+    return Tool(search_spec(sources), SafetyTier.SAFE, finds, blocking=True, place="geode")
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 import re
 import unicodedata
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from typing import Any, Final
 
 from geode.domain.arguments import tool_use
@@ -134,7 +134,9 @@ def found(query: str, tools: Sequence[ToolSpec]) -> tuple[ToolSpec, ...]:
     if exact:
         return exact
     wanted = list(dict.fromkeys(_words(query[:_QUERY_CHARACTERS])))
-    weights = [[_weight(word, _indexed(tool)) for word in wanted] for tool in tools]
+    indexes = [_indexed(tool) for tool in tools]
+    fitting = _fitting(wanted, frozenset[str]().union(*indexes))
+    weights = [[_weight(fits, index) for fits in fitting] for index in indexes]
     rarity = [_rarity(sum(row[place] > 0 for row in weights), len(tools)) for place in range(len(wanted))]
     scores = [sum(weight * rare for weight, rare in zip(row, rarity, strict=True)) for row in weights]
     ranked = sorted(zip(scores, tools, strict=True), key=lambda one: (-one[0], one[1].name))
@@ -152,17 +154,19 @@ def _rarity(having: int, all: int) -> float:
     return math.log(1 + (all - having + 0.5) / (having + 0.5))
 
 
-def _weight(word: str, index: Mapping[str, float]) -> float:
-    """How well the tool with these words fits one of a query."""
-    whole = index.get(word, 0.0)
-    if len(word) < _LEAST_BEGINNING:
-        return whole
-    begins = (weight for other, weight in index.items() if other.startswith(word) or _begins(word, other))
-    return max(whole, _BEGINNING * max(begins, default=0.0))
+def _fitting(wanted: Sequence[str], known: Collection[str]) -> list[dict[str, float]]:
+    """For each word of a query the known ones that fit it, and how well: looked up once, however many tools there are."""
+    return [{other: 1.0 if other == word else _BEGINNING for other in known if _fits(word, other)} for word in wanted]
 
 
-def _begins(word: str, other: str) -> bool:
-    return len(other) >= _LEAST_BEGINNING and word.startswith(other)
+def _fits(word: str, other: str) -> bool:
+    shorter, longer = sorted((word, other), key=len)
+    return word == other or (len(shorter) >= _LEAST_BEGINNING and longer.startswith(shorter))
+
+
+def _weight(fits: Mapping[str, float], index: Mapping[str, float]) -> float:
+    """How well the tool with these words fits a word that those fit."""
+    return max((share * index[other] for other, share in fits.items() if other in index), default=0.0)
 
 
 def _indexed(tool: ToolSpec) -> Mapping[str, float]:

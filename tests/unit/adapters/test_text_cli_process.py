@@ -182,6 +182,13 @@ async def test_a_program_that_prints_without_end_is_ended(monkeypatch: pytest.Mo
     assert (done.endless, done.late, done.code) == (True, False, None)
 
 
+async def test_a_program_that_goes_on_without_hope_is_ended(temporary: Path) -> None:
+    script = "import time; print('{\"n\": 1}', flush=True); print('{\"n\": 2}', flush=True); time.sleep(600)"
+    done = await run(sys.executable, invoked(script), 60.0, lambda event: event["n"] == 2)
+    assert (done.events, done.late, done.code) == (({"n": 1}, {"n": 2}), False, None)
+    assert os.listdir(temporary) == []
+
+
 async def test_a_program_that_is_killed_says_by_which_signal() -> None:
     done = await ran("import os, signal; os.kill(os.getpid(), signal.SIGKILL)")
     assert done.code == -9

@@ -23,7 +23,8 @@ FOLDER = Folder(Path("/tmp/lab"))
 
 def result(**more: Any) -> dict[str, Any]:
     """A result of claude 2.1.332: its type stands behind what it says."""
-    usage = {"input_tokens": 10, "cache_creation_input_tokens": 3, "cache_read_input_tokens": 4, "output_tokens": 5}
+    usage: dict[str, Any] = {"input_tokens": 10, "cache_creation_input_tokens": 3, "cache_read_input_tokens": 4}
+    usage |= {"cache_creation": {"ephemeral_1h_input_tokens": 2, "ephemeral_5m_input_tokens": 1}, "output_tokens": 5}
     usual = {"stop_reason": "end_turn", "total_cost_usd": 0.000105, "usage": usage, "terminal_reason": "completed"}
     said = {"is_error": False, "num_turns": 1, "subtype": "success", "api_error_status": None, "result": "hi there"}
     return {"duration_api_ms": 39, **usual, **said, "type": "result", **more}
@@ -69,7 +70,9 @@ def test_a_text_with_what_it_took() -> None:
 
     assert reply.text == "hi there"
     assert (reply.stop, reply.stop_word, reply.request_id, reply.route) == (Stop.END, "end_turn", "req_000007", "api_key")
-    assert reply.usage == Usage(17, 5, Decimal("0.000105"), cached_input_tokens=4)
+    assert reply.usage == Usage(
+        17, 5, Decimal("0.000105"), cached_input_tokens=4, cache_write_input_tokens=3, cache_write_1h_input_tokens=2
+    )
 
 
 def test_a_plan_charges_nothing_for_a_call() -> None:
@@ -250,14 +253,20 @@ def ended(why: str) -> tuple[dict[str, Any], ...]:
     return {"type": "error", "message": why}, {"type": "turn.failed", "error": {"message": why}}
 
 
-USED = {"input_tokens": 10, "cached_input_tokens": 4, "output_tokens": 5, "reasoning_output_tokens": 2}
+USED = {
+    "input_tokens": 10,
+    "cached_input_tokens": 4,
+    "cache_write_input_tokens": 1,
+    "output_tokens": 5,
+    "reasoning_output_tokens": 2,
+}
 COMPLETED = {"type": "turn.completed", "usage": USED}
 
 
 def test_warnings_and_further_attempts_are_no_failure() -> None:
     reply = replied(codex, *STARTED, WARNING, RETRYING, message("I look."), message("hi there"), COMPLETED)
     assert (reply.text, reply.stop, reply.route) == ("hi there", Stop.END, "api_key")
-    assert reply.usage == Usage(10, 5, cached_input_tokens=4, reasoning_tokens=2)
+    assert reply.usage == Usage(10, 5, cached_input_tokens=4, reasoning_tokens=2, cache_write_input_tokens=1)
 
 
 def test_a_cut_reply_was_told_before_the_failure() -> None:
@@ -304,6 +313,16 @@ def test_the_id_of_a_request_and_the_words_of_a_body_are_read() -> None:
     failure = failed(codex, *ended("unexpected status 401 Unauthorized: no, url: http://x, request id: req_1"))
     assert (failure.message, failure.request_id) == ("unexpected status 401 Unauthorized: no, url: http://x", "req_1")
     assert failed(codex, *ended(BODY)).error_code == "invalid_prompt"
+
+
+def test_a_wait_for_a_network_without_end_is_not_waited_for() -> None:
+    waits = {"type": "error", "message": "Reconnecting... waiting for network (Connection failed: error sending request)"}
+    assert codex.hopeless(waits)
+    assert not codex.hopeless(RETRYING)
+    assert not codex.hopeless(message("Reconnecting... waiting for network"))
+    failure = failed(codex, *STARTED, waits)
+    assert (failure.status, classify_retry_error(failure)) == (None, FailureClass.CONNECTION)
+    assert replied(codex, waits, message("hi"), COMPLETED).text == "hi"
 
 
 def test_without_an_end_of_the_turn_nothing_is_said() -> None:

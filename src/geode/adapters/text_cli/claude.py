@@ -188,15 +188,17 @@ def _refusal(events: tuple[Event, ...]) -> Mapping[str, Any]:
 def _usage(result: Event, asked: Asked) -> Usage:
     """`input_tokens` of the program leaves out what was cached. Its cost is that of its list prices: a plan has none."""
     of = mapping(result.get("usage"))
-    cached = count(of.get("cache_read_input_tokens"))
+    cached, written = count(of.get("cache_read_input_tokens")), count(of.get("cache_creation_input_tokens"))
     cost = result.get("total_cost_usd")
     priced = asked.mode == "api_key" and isinstance(cost, int | float) and not isinstance(cost, bool)
     return Usage(
-        count(of.get("input_tokens")) + count(of.get("cache_creation_input_tokens")) + cached,
+        count(of.get("input_tokens")) + written + cached,
         count(of.get("output_tokens")),
         Decimal(repr(cost)) if priced else None,
         cached_input_tokens=cached,
         reasoning_tokens=count(mapping(of.get("output_tokens_details")).get("thinking_tokens")),
+        cache_write_input_tokens=written,
+        cache_write_1h_input_tokens=count(mapping(of.get("cache_creation")).get("ephemeral_1h_input_tokens")),
     )
 
 

@@ -52,6 +52,7 @@ _ARGUMENTS: Final = (
     *("exec", "--json", "--skip-git-repo-check", "--sandbox=read-only"),
     *("--ephemeral", "--ignore-user-config", "--ignore-rules"),
 )
+_WAITING: Final = "Reconnecting... waiting for network"
 _INCOMPLETE: Final = re.compile(r"Incomplete response returned, reason: (\w+)")
 _STOPS: Final = {"max_output_tokens": Stop.MAX_TOKENS, "content_filter": Stop.CONTENT_FILTER}
 _STATUS: Final = re.compile(r"(?:unexpected status|exceeded retry limit, last status:) (\d{3})\b")
@@ -104,9 +105,16 @@ def answer(asked: Asked, ran: Ran) -> Answer | None:
                 return _completed(asked, event, _messages(ran))
             case "turn.failed":
                 return _failed(asked, string(mapping(event.get("error")).get("message")), _messages(ran))
+            case "error" if hopeless(event):
+                return Failure(CallFailure(None, "connect", string(event.get("message"))))
             case _:
                 continue
     return None
+
+
+def hopeless(event: Event) -> bool:
+    """Where nobody answers at the address it waits for a network without end, whatever it is told of retries."""
+    return event.get("type") == "error" and string(event.get("message")).startswith(_WAITING)
 
 
 def _messages(ran: Ran) -> list[str]:
@@ -124,6 +132,7 @@ def _completed(asked: Asked, event: Event, messages: list[str]) -> Answer:
         count(of.get("output_tokens")),
         cached_input_tokens=count(of.get("cached_input_tokens")),
         reasoning_tokens=count(of.get("reasoning_output_tokens")),
+        cache_write_input_tokens=count(of.get("cache_write_input_tokens")),
     )
     # What it says before its last message is about its work.
     return Success(AdapterCallResult((Text(messages[-1]),), Stop.END, usage, "turn.completed", route=asked.mode))
@@ -173,4 +182,4 @@ _BY_WORDS: Final[tuple[tuple[str, Callable[[str], CallFailure]], ...]] = (
     ("stream disconnected before completion", lambda text: CallFailure(None, "stream", text)),
 )
 
-CODEX: Final = TextProgram("codex", CAPABILITIES, "", problem, invocation, answer)
+CODEX: Final = TextProgram("codex", CAPABILITIES, "", problem, invocation, answer, hopeless)

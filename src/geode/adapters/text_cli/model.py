@@ -90,7 +90,7 @@ class TextCliModel:
         if found is None:
             return Failure(not_asked(no_program(self.name, self.bin)))
         try:
-            ran = await run(found, lambda folder: self.program.invocation(asked, folder), asked.seconds)
+            ran = await run(found, lambda folder: self.program.invocation(asked, folder), asked.seconds, self.program.hopeless)
         except OSError as error:
             return Failure(not_asked(f"{self.bin} cannot be started ({error.strerror or type(error).__name__})", WAY_OUT))
         answer = self.program.answer(asked, ran)

@@ -65,7 +65,7 @@ class Invocation:
 
 @dataclass(frozen=True, slots=True)
 class Ran:
-    """What came of a run. `code` is negative for a signal, None where it had to be ended: `late`, or `endless`.
+    """What came of a run. `code` is negative for a signal, None where it had to be ended: `late`, `endless`, or hopeless.
 
     `events` are the JSON objects that it printed, a line each; `complaint` is the end of what else it said.
     """
@@ -77,8 +77,16 @@ class Ran:
     endless: bool = False
 
 
-async def run(program: str, prepare: Callable[[Folder], Invocation], seconds: float) -> Ran:
+def _never(_: Event) -> bool:
+    return False
+
+
+async def run(
+    program: str, prepare: Callable[[Folder], Invocation], seconds: float, hopeless: Callable[[Event], bool] = _never
+) -> Ran:
     """Run `program` to its end, and no longer than `seconds`. OSError where it cannot be started.
+
+    After an event that is `hopeless` it is not waited for: what it would try further is not wanted.
 
     It gets a session of its own: it is killed with all that it started, whether it ended, is late, or the call was
     cancelled. Its folder is gone afterwards.
@@ -97,7 +105,7 @@ async def run(program: str, prepare: Callable[[Folder], Invocation], seconds: fl
             cwd=folder.work,
             start_new_session=True,
         )
-        return await _conversed(process, invocation.prompt, seconds)
+        return await _conversed(process, invocation.prompt, seconds, _Lines(hopeless))
     finally:
         await _unbroken(_cleared(process, folder))
 
@@ -116,11 +124,11 @@ def _least(folder: Folder) -> dict[str, str]:
     return {name: os.environ[name] for name in _INHERITED if name in os.environ} | own
 
 
-async def _conversed(process: asyncio.subprocess.Process, prompt: str, seconds: float) -> Ran:
-    lines, errors, code, late = _Lines(), _Tail(), None, False
+async def _conversed(process: asyncio.subprocess.Process, prompt: str, seconds: float, lines: _Lines) -> Ran:
+    errors, code, late = _Tail(), None, False
     pipes = (
         asyncio.create_task(_fed(process.stdin, prompt.encode("utf-8", "replace"))),
-        asyncio.create_task(_read(process.stdout, lines.take, lambda: kill(process) if lines.endless else None)),
+        asyncio.create_task(_read(process.stdout, lines.take, lambda: kill(process) if lines.enough else None)),
         asyncio.create_task(_read(process.stderr, errors.take, lambda: None)),
     )
     try:
@@ -135,7 +143,7 @@ async def _conversed(process: asyncio.subprocess.Process, prompt: str, seconds: 
             pipe.cancel()
         await asyncio.gather(*pipes, return_exceptions=True)
     lines.close()
-    ended = None if late or lines.endless else code
+    ended = None if late or lines.enough else code
     return Ran(tuple(lines.events), errors.text() or lines.rest.text(), ended, late, lines.endless)
 
 
@@ -182,8 +190,10 @@ class _Tail:
 class _Lines:
     """The objects among lines that come in pieces of any size."""
 
-    def __init__(self) -> None:
+    def __init__(self, hopeless: Callable[[Event], bool]) -> None:
         self.events: list[Event] = []
+        self.given_up = False
+        self._hopeless = hopeless
         self.rest = _Tail()
         self._pieces: list[bytes] = []
         self._size = 0
@@ -191,6 +201,11 @@ class _Lines:
     @property
     def endless(self) -> bool:
         return self._size > MOST_BYTES
+
+    @property
+    def enough(self) -> bool:
+        """Whether nothing more is wanted of the program."""
+        return self.endless or self.given_up
 
     def take(self, chunk: bytes) -> None:
         self._size += len(chunk)
@@ -212,7 +227,9 @@ class _Lines:
         except (ValueError, RecursionError):
             value = None
         if isinstance(value, dict) and value:
-            self.events.append(cast("Event", value))
+            event = cast("Event", value)
+            self.events.append(event)
+            self.given_up = self.given_up or self._hopeless(event)
         elif value != {}:
             self.rest.take(line + b"\n")
 

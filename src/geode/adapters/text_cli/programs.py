@@ -8,7 +8,7 @@ from typing import Any, Final, Literal, TypeAlias, cast
 
 from returns.result import Result
 
-from geode.adapters.text_cli.process import Folder, Invocation, Ran
+from geode.adapters.text_cli.process import Event, Folder, Invocation, Ran
 from geode.domain.failures import CallFailure
 from geode.domain.reply import AdapterCallResult
 from geode.domain.request import Capabilities
@@ -42,8 +42,8 @@ class Asked:
 @dataclass(frozen=True, slots=True)
 class TextProgram:
     """A program that this adapter knows. `problem` is why a call cannot be asked of it, "" or a failure's facts;
-    `answer` is None where what it printed does not say how the call ended. Commands: lines that it would take for
-    itself if a prompt began with `command_mark`."""
+    `answer` is None where what it printed does not say how the call ended. A prompt that begins with `command_mark`, if
+    that is not "", it would take for a command. After an event that is `hopeless` it would only try again, by itself."""
 
     word: str
     capabilities: Capabilities
@@ -51,6 +51,7 @@ class TextProgram:
     problem: Callable[[Asked], CallFailure | None]
     invocation: Callable[[Asked, Folder], Invocation]
     answer: Callable[[Asked, Ran], Answer | None]
+    hopeless: Callable[[Event], bool] = lambda _: False
 
 
 def common_problem(asked: Asked, program: str, most: int, size: int, unit: str) -> CallFailure | None:

@@ -226,6 +226,17 @@ def test_a_snapshot_with_a_change_for_no_call_is_damaged() -> None:
         taken_up(damaged, OWNER, TOOLS, 5.0, ())
 
 
+def test_a_snapshot_with_a_forwarded_call_of_no_call_or_of_another_id_is_damaged() -> None:
+    parked = decided(changed(opened("write"), "a"), "a", Later())
+    for forwarded, words in (
+        ({"z": call("z", "write")}, "for calls that are not in it"),
+        ({"a": call("b", "write")}, "a call of its open round runs under another id"),
+    ):
+        damaged = replace(parked, open=replace(parked.round, forwarded=forwarded))
+        with pytest.raises(CodecError, match=words):
+            taken_up(damaged, OWNER, TOOLS, 5.0, ())
+
+
 def test_what_a_person_put_in_holds_for_the_steps_that_follow() -> None:
     tools = {"render": ToolFacts(SafetyTier.EXPENSIVE, "d", alternative="fetch"), "fetch": TOOLS["fetch"]}
     state = begun(tools=tools, can_ask=True)
