@@ -83,9 +83,9 @@ def test_the_strongest_place_of_a_name_wins(places: Places, monkeypatch: pytest.
 
 
 def test_a_working_directory_may_begin_with_the_home_folder(places: Places, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("HOME", "/home/ada")
+    monkeypatch.setenv("HOME", str(places.home))
     places.write("global", toml("files", "npx", "cwd = '~/files'"))
-    assert [server.cwd for server in found(places).usable()[0]] == ["/home/ada/files"]
+    assert [server.cwd for server in found(places).usable()[0]] == [f"{places.home}/files"]
 
 
 # ---- a project is somebody else's --------------------------------------------------------------

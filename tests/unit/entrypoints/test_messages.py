@@ -307,10 +307,12 @@ async def test_the_model_and_the_operator_are_told_two_texts() -> None:
 
 
 def raised_ids(path: Path) -> Iterator[tuple[str, int]]:
-    """The id of each `Misuse("…")` and `source.refuse("…")` in a file; "" for one that is no literal."""
+    """The id of each `Misuse("…")`, `source.refuse("…")` and `Problem("…")` of a definition; "" for another Misuse."""
     for node in ast.walk(ast.parse(path.read_text("utf-8"))):
         match node:
             case ast.Call(func=ast.Name(id="Misuse") | ast.Attribute(attr="refuse"), args=[ast.Constant(value=str(id)), *_]):
+                yield id, node.lineno
+            case ast.Call(func=ast.Name(id="Problem"), args=[ast.Constant(value=str(id)), *_]):
                 yield id, node.lineno
             case ast.Call(func=ast.Name(id="Misuse")):
                 yield "", node.lineno
@@ -326,9 +328,10 @@ RAISED = {
 def test_every_misuse_has_an_id_that_is_written_where_it_is_raised() -> None:
     assert len(RAISED) > 40
     computed = [place for place, id in RAISED if not id]
-    assert len(computed) == 2, "Source.refuse and Misuse.said_of hand an id on, and nothing else may"
+    assert len(computed) == 3, "Source.refuse, Misuse.said_of and what refuses a definition hand an id on; nothing else may"
     assert {place.partition(":")[0] for place in computed} == {
         "src/geode/domain/errors.py",
+        "src/geode/entrypoints/tools/definitions.py",
         "src/geode/entrypoints/tools/source.py",
     }
 

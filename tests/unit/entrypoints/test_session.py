@@ -400,6 +400,7 @@ NAMES = {
     "Misuse",
     "Usage",  # what an adapter's author needs beside ToolUseBlock
     "conversation_from",  # what somebody needs who comes from another program
+    *("tools_from", "mcp_servers_from"),  # what is declared in files
 }
 
 
