@@ -77,9 +77,9 @@ def relay_options(given: object) -> Result[RelayOptions, str]:
     if not isinstance(given, Mapping):
         return Failure(f"the options of OpenRouter are a mapping, got {type(given).__name__}")
     found = cast("Mapping[object, object]", given)
-    problem = next(filter(None, (_problem(name, value) for name, value in found.items())), "")
-    if problem:
-        return Failure(problem)
+    problems = [problem for name, value in found.items() if (problem := _problem(name, value))]
+    if problems:
+        return Failure(problems[0])
     made = {str(name): _made(value) for name, value in found.items()}
     return Success(RelayOptions(**cast("dict[str, Any]", made)))
 

@@ -81,5 +81,16 @@ def test_what_is_given_for_a_session_stands_before_what_was_declared() -> None:
     assert NO_OPTIONS.over(declared) == declared
 
 
+def test_names_are_kept_as_they_cannot_be_changed() -> None:
+    given = ["a", "b"]
+    options = relay_options({"order": given}).unwrap()
+    given.append("c")
+    assert options.order == ("a", "b")
+
+
+def test_what_is_said_of_an_address_that_is_none() -> None:
+    assert relay_options({"app_url": "example.org"}).failure() == "the option app_url is an http or https address"
+
+
 def test_the_longest_line_that_is_taken() -> None:
     assert relay_options({"app_title": "x" * 200}).unwrap().app_title == "x" * 200
