@@ -23,6 +23,7 @@ _FROM_ONE: Final = (
 )
 _FROM_NONE: Final = (
     *("max_tool_calls", "max_pauses", "max_empty_replies", "max_calls_under_none", "max_compactions", "wrap_up_rounds"),
+    "answer_repairs",
     *("max_no_progress_hints", "max_recovery_executions", "defer_above"),
 )
 # None is no limit here.
@@ -46,6 +47,8 @@ class Policy:
     Tools: `tool_timeout_seconds` for each call, `max_parallel` calls at once.
     A model that misbehaves: at most `max_pauses` paused turns, `max_empty_replies` empty replies and
     `max_calls_under_none` replies that call although they must not, before the run ends.
+    A typed answer: `answer_repairs` times the model is told what is wrong with one that does not fit its schema. Calls
+    beside an answer that fits are run and the run goes on ("finish_tools"), or they are not and it ends ("early").
     A conversation that is too long for its model: at most `max_compactions` attempts to make it shorter.
     Wrap-up: the last `wrap_up_rounds` rounds, at most `wrap_up_share_of_rounds` of the budget; the last
     `wrap_up_seconds`, at most `wrap_up_share_of_seconds` of it; then at most `wrap_up_output_tokens` a reply.
@@ -77,6 +80,8 @@ class Policy:
     max_empty_replies: int = 1
     max_calls_under_none: int = 1
     max_compactions: int = 2
+    answer_repairs: int = 1
+    answer_beside_calls: Literal["finish_tools", "early"] = "finish_tools"
     wrap_up_rounds: int = 2
     wrap_up_share_of_rounds: float = 0.25
     wrap_up_seconds: float = 30.0
@@ -120,6 +125,11 @@ class Policy:
             _limits(f"result_limits_of[{name!r:.80}]", limits)
         if self.oversize_images not in ("resize", "refuse"):
             raise Misuse("policy-value", f'Policy.oversize_images is "resize" or "refuse", got {self.oversize_images!r}')
+        if self.answer_beside_calls not in ("finish_tools", "early"):
+            raise Misuse(
+                "policy-value",
+                f'Policy.answer_beside_calls is "finish_tools" or "early", got {self.answer_beside_calls!r:.80}',
+            )
         _of_kind("retry", self.retry, RetryPolicy)
         for grant in _of_kind("grants", self.grants, tuple):
             _of_kind("grants", grant, Grant)

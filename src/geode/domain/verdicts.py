@@ -1,4 +1,4 @@
-"""What checking a call's arguments found; a fact of the input, so that replay needs no validator."""
+"""What checking a call's arguments, or an answer, found; a fact of the input, so that replay needs no validator."""
 
 from __future__ import annotations
 
@@ -8,12 +8,12 @@ from typing import TypeAlias
 
 @dataclass(frozen=True, slots=True)
 class Valid:
-    """The tool exists and the arguments fit its schema."""
+    """The tool exists and the arguments fit its schema; or the answer fits its own."""
 
 
 @dataclass(frozen=True, slots=True)
 class Invalid:
-    """The arguments do not fit; each error names the place by a JSON pointer."""
+    """The arguments, or the answer, do not fit; each error names the place by a JSON pointer."""
 
     errors: tuple[str, ...]
 
@@ -26,3 +26,4 @@ class Unknown:
 
 
 Verdict: TypeAlias = Valid | Invalid | Unknown
+AnswerVerdict: TypeAlias = Valid | Invalid

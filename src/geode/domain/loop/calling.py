@@ -15,17 +15,19 @@ from geode.domain.loop.state import State
 from geode.domain.turns import AssistantTurn, Hint, UserTurn, hints_of
 
 
-def next_call(state: State, again: CallModel | None = None) -> State:
+def next_call(state: State, again: CallModel | None = None, *, told: tuple[Hint, ...] = ()) -> State:
     """`state` with its next call pending, or finished when a budget leaves no room for one.
 
-    `again` is a call to be repeated: its round and choice stay, only its limits are drawn anew.
+    `again` is a call to be repeated: its round and choice stay, only its limits are drawn anew. `told` are hints for a new one.
     """
     reason = exhausted(state)
     if reason is not None:
         return exhaust(state, reason, why=why_exhausted(state, reason))
     if again is not None:
         return replace(state, pending=replace(again, timeout_seconds=call_seconds(state)))
-    cause, hints = wrap_up_cause(state), () if _to_be_continued(state.closed) else wrap_up_hints(state)
+    cause, hints = wrap_up_cause(state), told
+    if told or not _to_be_continued(state.closed):
+        hints = (*told, *wrap_up_hints(state))
     call = CallModel(
         state.counters.rounds + 1, 1, _choice(state, cause), cause, _output_limit(state, cause), call_seconds(state)
     )

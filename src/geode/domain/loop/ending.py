@@ -12,9 +12,9 @@ from geode.domain.reply import AdapterCallResult
 from geode.domain.turns import AssistantTurn, UserTurn
 
 
-def answer(state: State) -> State:
-    """The run ends by itself: what the model said last is the answer."""
-    return _finish(state, Answered(last_words(state), state.closed, state.counters.usage, state.terms.run_id))
+def answer(state: State, text: str | None = None) -> State:
+    """The run ends by itself: what the model said last is the answer, or `text` where calls came beside it."""
+    return _finish(state, Answered(last_words(state) if text is None else text, state.closed, state.counters.usage, state.terms.run_id))
 
 
 def stop(state: State) -> State:
@@ -39,14 +39,25 @@ def fail(state: State, reason: FailedReason, why: str, failure: CallFailure | No
     return _finish(state, Failed(state.said, state.closed, state.counters.usage, state.terms.run_id, reason, why, failure))
 
 
+def misfit(state: State, why: str) -> State:
+    """The answer, which is what the model said last, does not fit its schema."""
+    text, told = last_words(state), f"{state.terms.owner.adapter}: {why}"
+    return _finish(
+        state, Failed(text, state.closed, state.counters.usage, state.terms.run_id, "answer_invalid", told)
+    )
+
+
 def last_words(state: State) -> str:
-    """The text of the last answer: the assistant turns at the end, which are several after a pause. Hints end no answer."""
+    """The text of the last answer: the assistant turns at the end, which are several after a pause.
+
+    Hints end no answer, but for one that says what is wrong with it.
+    """
     texts: list[str] = []
     for turn in reversed(state.closed.turns):
         match turn:
             case AssistantTurn():
                 texts.append(turn.text)
-            case UserTurn(items=()):
+            case UserTurn(items=(), hints=hints) if all(hint.kind != "answer" for hint in hints):
                 continue
             case _:
                 break

@@ -13,16 +13,17 @@ from geode.domain.failures import CallFailure
 from geode.domain.reply import AdapterCallResult
 from geode.domain.spent import Spent
 from geode.domain.tools import ToolFacts
-from geode.domain.verdicts import Verdict
+from geode.domain.verdicts import AnswerVerdict, Verdict
 
 
 @dataclass(frozen=True, slots=True)
 class ModelReplied:
-    """The model answered; one verdict per call, in call order."""
+    """The model answered; one verdict per call, in call order. `answer` is about the text, where that has to fit a schema."""
 
     at: float
     reply: AdapterCallResult
     verdicts: tuple[Verdict, ...] = ()
+    answer: AnswerVerdict | None = None
 
 
 @dataclass(frozen=True, slots=True)

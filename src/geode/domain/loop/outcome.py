@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from typing import Any, Final, Literal, TypeAlias
 
 from geode.domain.content import ToolUseBlock
@@ -22,13 +22,14 @@ ExhaustedReason: TypeAlias = Literal[
     "context_exhausted",
     "answer_truncated",
 ]
-FailedReason: TypeAlias = Literal["billing_error", "auth_error", "request_error", "model_error"]
+FailedReason: TypeAlias = Literal["billing_error", "auth_error", "request_error", "model_error", "answer_invalid"]
 
 _ERRORS: Final[Mapping[FailedReason, type[ModelCallError]]] = {
     "billing_error": BillingError,
     "auth_error": AuthenticationError,
     "request_error": RequestRefused,
     "model_error": ModelCallError,
+    "answer_invalid": ModelCallError,
 }
 
 
@@ -54,13 +55,23 @@ def error_of(reason: FailedReason, why: str, failure: CallFailure | None) -> Mod
 
 @dataclass(frozen=True, slots=True)
 class Answered:
-    """The model ended by itself, with `text`."""
+    """The model ended by itself, with `text`.
+
+    `value` is what it says, of the type that the session has as `answer`; it is stored nowhere.
+    """
 
     text: str
     conversation: Conversation
     usage: Usage
     run_id: str
     reason: Literal["natural"] = "natural"
+    value: Any = field(default=None, init=False, compare=False, repr=False)
+
+    def with_value(self, value: Any) -> Answered:
+        """The same, with the value of its text."""
+        valued = replace(self)
+        object.__setattr__(valued, "value", value)
+        return valued
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,7 +104,7 @@ class Exhausted:
 
 @dataclass(frozen=True, slots=True)
 class Failed:
-    """The provider failed. `why` is for the operator; `error` is the exception for code that would rather raise."""
+    """The provider failed, or the answer did not fit its schema. `why` is for the operator; `error` is the exception for code that would rather raise."""
 
     text: str
     conversation: Conversation

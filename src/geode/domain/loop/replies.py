@@ -6,26 +6,47 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import Final
 
-from geode.domain.budget import calls_left
+from geode.domain.answers import invalid_text, repair_text
+from geode.domain.budget import calls_left, exhausted
 from geode.domain.call_ids import with_unique_ids
 from geode.domain.choice import NoTools
 from geode.domain.content import ToolResult, ToolUseBlock, result
 from geode.domain.loop.actions import CallModel
 from geode.domain.loop.calling import next_call
-from geode.domain.loop.ending import answer, exhaust, fail, refuse
+from geode.domain.loop.ending import answer, exhaust, fail, last_words, misfit, refuse
 from geode.domain.loop.state import OpenRound, State
 from geode.domain.recovery import Recovery, needs_recovery
 from geode.domain.reply import AdapterCallResult, Stop
 from geode.domain.rounds import settle
 from geode.domain.tool_search import as_run
-from geode.domain.turns import AssistantTurn, says_nothing
-from geode.domain.verdicts import Valid, Verdict
+from geode.domain.turns import AssistantTurn, Hint, ToolResultsTurn, says_nothing
+from geode.domain.verdicts import AnswerVerdict, Invalid, Valid, Verdict
 
 CUT: Final = "not run: the reply was cut off by the output limit; send the call again, with smaller arguments"
 UNDER_NONE: Final = "not run: no tool may be called in this round; answer in text"
+BESIDE: Final = "not executed: the answer that came beside this call ended the run"
 
 
-def judge_reply(state: State, call: CallModel, reply: AdapterCallResult, verdicts: Sequence[Verdict]) -> State:
+def answer_given(state: State, call: CallModel, reply: AdapterCallResult) -> str | None:
+    """The text that has to fit the schema of the answer; None where nothing has to.
+
+    Nothing is looked for in what was declined or cut off, and beside calls only where an answer ends the run all the same.
+    """
+    terms = state.terms
+    if terms.answer is None or reply.stop not in (Stop.END, Stop.TOOL_CALLS) or not reply.text.strip():
+        return None
+    if reply.calls and (call.wrap_up is not None or terms.policy.answer_beside_calls != "early"):
+        return None
+    return last_words(state) + reply.text
+
+
+def judge_reply(
+    state: State,
+    call: CallModel,
+    reply: AdapterCallResult,
+    verdicts: Sequence[Verdict],
+    answer: AnswerVerdict | None = None,
+) -> State:
     """A refusal beats calls, calls beat the provider's word, and only a known word ends a run without calls."""
     if reply.stop in (Stop.REFUSAL, Stop.CONTENT_FILTER):
         return refuse(state, reply)
@@ -35,9 +56,11 @@ def judge_reply(state: State, call: CallModel, reply: AdapterCallResult, verdict
         )
     if reply.stop is Stop.CONTEXT_EXCEEDED:
         return exhaust(_stored(state, _without_calls(reply)), "context_exhausted")
+    if reply.calls and isinstance(answer, Valid):
+        return _answered_beside(state, call, reply)
     if reply.calls:
         return _open_round(state, call, reply, verdicts)
-    return _without_call(state, call, reply)
+    return _without_call(state, call, reply, answer)
 
 
 def _without_calls(reply: AdapterCallResult) -> AdapterCallResult:
@@ -50,7 +73,7 @@ def _stored(state: State, reply: AdapterCallResult) -> State:
     return state if says_nothing(turn) else replace(state, closed=state.closed.grown(turn))
 
 
-def _without_call(state: State, call: CallModel, reply: AdapterCallResult) -> State:
+def _without_call(state: State, call: CallModel, reply: AdapterCallResult, verdict: AnswerVerdict | None) -> State:
     counters, policy = state.counters, state.terms.policy
     match reply.stop:
         case Stop.PAUSE if counters.pauses < policy.max_pauses:
@@ -61,13 +84,34 @@ def _without_call(state: State, call: CallModel, reply: AdapterCallResult) -> St
         case Stop.MAX_TOKENS:
             return exhaust(_stored(state, reply), "answer_truncated", concluded=True)
         case Stop.END | Stop.TOOL_CALLS if reply.text.strip():
-            stored = _stored(state, reply)
-            return answer(stored) if call.wrap_up is None else exhaust(stored, call.wrap_up, concluded=True)
+            return _answered(_stored(state, reply), call, verdict)
         case Stop.END | Stop.TOOL_CALLS:
             return _empty(state, call)
         case _:
             why = f"the reply stopped with {reply.stop_word or reply.stop.value!r} and calls nothing"
             return fail(_stored(state, reply), "model_error", f"{state.terms.owner.adapter}: {why}")
+
+
+def _answered(state: State, call: CallModel, verdict: AnswerVerdict | None) -> State:
+    """What was said last ends the run, unless it does not fit the schema and may be given again. A conclusion may not."""
+    errors = verdict.errors if isinstance(verdict, Invalid) else ()
+    if call.wrap_up is not None:
+        why = invalid_text(errors, last_words(state), 0) if errors else ""
+        return exhaust(state, call.wrap_up, concluded=True, why=why)
+    if not errors:
+        return answer(state)
+    counters, terms = state.counters, state.terms
+    if terms.answer is None or counters.answer_repairs >= terms.policy.answer_repairs or exhausted(state) is not None:
+        return misfit(state, invalid_text(errors, last_words(state), counters.answer_repairs))
+    repaired = replace(state, counters=replace(counters, answer_repairs=counters.answer_repairs + 1))
+    return next_call(repaired, told=(Hint("answer", repair_text(errors, terms.answer)),))
+
+
+def _answered_beside(state: State, call: CallModel, reply: AdapterCallResult) -> State:
+    """The run ends with the answer; no call beside it is executed."""
+    turn = AssistantTurn(with_unique_ids(reply.items, call.round, state.call_ids), state.terms.owner)
+    results = ToolResultsTurn(tuple(result(one.id, "interrupted", BESIDE) for one in turn.calls))
+    return answer(replace(state, closed=state.closed.grown(turn, results)), last_words(state) + reply.text)
 
 
 def _empty(state: State, call: CallModel) -> State:

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
+from geode.domain.answers import AnswerTerms
 from geode.domain.approval import Decision, Grant, Later
 from geode.domain.choice import ToolChoice
 from geode.domain.content import Owner, ToolResult, ToolUseBlock
@@ -109,7 +110,8 @@ class Counters:
     """What has been spent.
 
     `rounds` counts model rounds, `tool_calls` executions, those inside calls included, and `calls_of` those of each tool,
-    `calls_under_none` replies that called although they must not, `compactions` how often one was asked for.
+    `calls_under_none` replies that called although they must not, `compactions` how often one was asked for, `answer_repairs` how often
+    an answer was sent back that did not fit its schema.
     """
 
     rounds: int = 0
@@ -122,6 +124,7 @@ class Counters:
     call_started_at: float = 0.0
     calls_of: Mapping[str, int] = field(default_factory=dict[str, int])
     compactions: int = 0
+    answer_repairs: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,7 +134,7 @@ class Terms:
     `tools` has facts and no handlers; `first_turn` is where the run began in the conversation as it is now.
     `owner` is the model that is asked. `chain` has the models that the run may use in their order, each once, the
     session's own first; it is empty where no other may be used. `windows` are the tokens that they read at most, by
-    model id, where that is known.
+    model id, where that is known. `answer` is what the answer has to fit, if it has to fit anything.
     """
 
     run_id: str
@@ -145,6 +148,7 @@ class Terms:
     can_compact: bool = False
     chain: tuple[Owner, ...] = ()
     windows: Mapping[str, int] = field(default_factory=dict[str, int])
+    answer: AnswerTerms | None = None
 
     @property
     def window(self) -> int | None:

@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import TypeVar
 
+from geode.domain.answers import AnswerTerms
 from geode.domain.choice import Auto, ToolChoice
 from geode.domain.content import Owner
 from geode.domain.conversation import Conversation
@@ -34,7 +35,7 @@ from geode.domain.loop.inputs import (
     ToolsChanged,
     Waited,
 )
-from geode.domain.loop.replies import judge_reply
+from geode.domain.loop.replies import answer_given, judge_reply
 from geode.domain.loop.stages import advance, broken_off, out_of_time, wound_down
 from geode.domain.loop.state import State, Terms
 from geode.domain.loop.switching import switched, with_others
@@ -61,16 +62,18 @@ def begin(
     first_choice: ToolChoice = Auto(),
     fallbacks: tuple[Owner, ...] = (),
     windows: Mapping[str, int] | None = None,
+    answer: AnswerTerms | None = None,
 ) -> State:
     """The state of a run that has not started: its first model call is pending.
 
-    `fallbacks` are the models after `owner` that the run may switch to, in their order; `windows` is as in `Terms`.
+    `fallbacks` are the models after `owner` that the run may switch to, in their order; `windows` and `answer`
+    are as in `Terms`.
     """
     closed = conversation.grown(turn)
     unplanned = CallModel(0, 0, first_choice, None, None, 0.0)
     chain = (owner, *fallbacks) if fallbacks else ()
     terms = Terms(
-        run_id, owner, policy, tools, can_ask, first_choice, len(closed.turns), now, can_compact, chain, windows or {}
+        run_id, owner, policy, tools, can_ask, first_choice, len(closed.turns), now, can_compact, chain, windows or {}, answer
     )
     return next_call(State(terms, closed, now, unplanned, grants=policy.grants))
 
@@ -136,6 +139,8 @@ def _replied(state: State, input: ModelReplied) -> State:
     unknown = [name for name in valid if name not in state.terms.tools]
     if unknown:
         raise IllegalInput(f"a call of no known tool has the verdict Valid: {', '.join(unknown)}")
+    if (answer_given(state, call, input.reply) is None) != (input.answer is None):
+        raise IllegalInput("a text that has to fit a schema has a verdict, and no other text has one")
     spent = replace(
         state.counters,
         rounds=call.round,
@@ -143,7 +148,7 @@ def _replied(state: State, input: ModelReplied) -> State:
         last_usage=input.reply.usage,
     )
     now = replace(state, now=max(state.now, input.at), counters=spent)
-    judged = judge_reply(now, call, input.reply, input.verdicts)
+    judged = judge_reply(now, call, input.reply, input.verdicts, input.answer)
     return advance(judged) if judged.open is not None else judged
 
 
