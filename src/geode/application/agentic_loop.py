@@ -22,7 +22,7 @@ from geode.domain.errors import Misuse
 from geode.domain.loop.actions import Finish
 from geode.domain.loop.answering import askable
 from geode.domain.loop.inner import spent_in
-from geode.domain.loop.outcome import Outcome, Suspended
+from geode.domain.loop.outcome import Answered, Outcome, Suspended
 from geode.domain.loop.recording import Recording, replay
 from geode.domain.loop.resuming import changed_tools, revived, taken_up, to_check_again
 from geode.domain.loop.state import State
@@ -168,6 +168,7 @@ class AgenticLoop:
             first_choice=forced_choice(tool_choice, tools.specs),
             fallbacks=asking.others,
             windows=asking.windows,
+            answer=None if asking.answer is None else asking.answer.terms,
         )
         return state, tools
 
@@ -177,6 +178,7 @@ class AgenticLoop:
         if not isinstance(given, str):
             raise Misuse("snapshot-type", f"a snapshot is the text of a Suspended outcome, got {type(given).__name__}")
         stored, journal = loads(State, given), self._around.journal
+        self._check_answer(stored)
         run_id = stored.terms.run_id
         if isinstance(journal, JournalStore) and run_id in journal.run_ids():
             return await self._taken(journal, run_id, answers, stored, put)
@@ -192,12 +194,13 @@ class AgenticLoop:
         self._taking, self._stop_asked = asyncio.current_task(), False
         try:
             stored = _last_state(recording)
+            self._check_answer(stored)
             if expected is not None and stored != expected:
                 way_out = f"resume_run({run_id!r}) goes on from where it is"
                 raise Misuse("stale-snapshot", f"run {run_id} has gone on since this snapshot was made; {way_out}")
             if isinstance(stored.pending, Finish):
                 self._last, self._spent = stored.closed, spent_in(stored)
-                return stored.pending.outcome
+                return self._valued(stored.pending.outcome)
             tools = self._tools_of(stored)
             equipped = self._equipped(stored, tools, put)
             resumed = self._resumed(stored, tools, answers, await equipped.found(stored))
@@ -205,6 +208,21 @@ class AgenticLoop:
         finally:
             self._taking = None
             journal.let_go(run_id)
+
+    def _check_answer(self, stored: State) -> None:
+        """The answer has to be what the run was begun for."""
+        wanted = self._asking.answer
+        if stored.terms.answer != (None if wanted is None else wanted.terms):
+            begun = "without answer=" if stored.terms.answer is None else "with another answer="
+            way_out = "open the session with the same"
+            raise Misuse("answer-changed", f"run {stored.terms.run_id} was begun {begun} than this session has; {way_out}")
+
+    def _valued(self, outcome: Outcome) -> Outcome:
+        """The outcome, with the value of its answer where that has a type."""
+        wanted = self._asking.answer
+        if wanted is None or not isinstance(outcome, Answered):
+            return outcome
+        return outcome.with_value(wanted.value_of(outcome.text))
 
     def _tools_of(self, stored: State) -> ToolsInForce:
         return self._tools.of_run(stored.terms.run_id, stored.counters.rounds, open=stored.open is not None)
@@ -280,6 +298,7 @@ class AgenticLoop:
                 outcome = await run.drive(before)
             finally:
                 self._last, self._spent, self._active = run.state.closed, run.spent, None
+            outcome = self._valued(outcome)
             if isinstance(outcome, Suspended):
                 await equipped.guard.hold(run.state)
             await equipped.announcer.tell(events.Finished, outcome=outcome)

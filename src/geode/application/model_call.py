@@ -12,6 +12,7 @@ from geode.application.catalog import Catalog
 from geode.application.foreign import explained, handed, warn
 from geode.application.hooking import Hooking
 from geode.application.one_call import one_call
+from geode.application.structured import Wanted
 from geode.application.tools_in_force import ToolsInForce
 from geode.domain.binding import bound
 from geode.domain.call_ids import with_unique_ids
@@ -19,6 +20,7 @@ from geode.domain.choice import Named, ToolChoice, choice_word
 from geode.domain.content import Owner
 from geode.domain.loop.actions import CallModel, SwitchModel
 from geode.domain.loop.inputs import CallRefused, Compacted, Input, ModelFailed, ModelReplied, Switched
+from geode.domain.loop.replies import answer_given
 from geode.domain.loop.state import State
 from geode.domain.models import row_of
 from geode.domain.negotiation import negotiate
@@ -36,7 +38,10 @@ from geode.ports.model import CallPart, Delta, ModelAdapter, TextPart, ThinkingP
 
 @dataclass(frozen=True, slots=True)
 class Asking:
-    """What every request of a session has in common, while one model is asked; `fallbacks` may be asked after it."""
+    """What every request of a session has in common, while one model is asked; `fallbacks` may be asked after it.
+
+    `answer` is what the last text of a run has to fit.
+    """
 
     adapter: ModelAdapter
     model: str
@@ -46,6 +51,7 @@ class Asking:
     thinking: Thinking | None = None
     fallbacks: tuple[Askable, ...] = ()
     price: Price | None = None
+    answer: Wanted | None = None
 
     @property
     def owner(self) -> Owner:
@@ -97,6 +103,7 @@ class Asking:
             self.temperature,
             None if concludes else self.thinking,
             streamed,
+            None if self.answer is None else self.answer.schema,
             affinity=state.terms.run_id,
             deferred=tools.deferred,
         )
@@ -161,7 +168,7 @@ class ModelCall:
         if row_of(sent.model, adapter.capabilities.models).binds_prefix:
             items = bound(items, sent)
         left_out = () if request is built else [tool.name for tool in built.tools if tool not in request.tools]
-        return await self._replied(reply if items is reply.items else replace(reply, items=items), left_out)
+        return await self._replied(state, call, reply if items is reply.items else replace(reply, items=items), left_out)
 
     async def compact(self, state: State) -> Compacted:
         """The conversation as the application makes it shorter."""
@@ -209,7 +216,9 @@ class ModelCall:
                 self._shown = True
                 await self._announcer.tell(events.CallDelta, index=index, name=name, arguments=arguments)
 
-    async def _replied(self, reply: AdapterCallResult, left_out: Collection[str]) -> ModelReplied:
+    async def _replied(
+        self, state: State, call: CallModel, reply: AdapterCallResult, left_out: Collection[str]
+    ) -> ModelReplied:
         calls = reply.calls
         runs = (as_run(one, self._tools.facts) for one in calls)
         verdicts = tuple(Unknown(()) if one.name in left_out else self._tools.check(one) for one in runs)
@@ -223,7 +232,9 @@ class ModelCall:
                 route=reply.route,
                 request_id=reply.request_id,
             )
-        return ModelReplied(self._clock.now(), reply, verdicts)
+        text, wanted = answer_given(state, call, reply), self._asking.answer
+        answer = None if text is None or wanted is None else wanted.verdict(text)
+        return ModelReplied(self._clock.now(), reply, verdicts, answer)
 
 
 def _shown(choice: ToolChoice) -> str:

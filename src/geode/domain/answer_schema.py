@@ -1,4 +1,4 @@
-"""The schema of an answer on its way to a server: what is wrong with it there, its name, and whether it may be strict.
+"""The schema of an answer on its way to a server: what is wrong with it there, its name, and the form that it goes out in.
 
 Spec section 11, wire facts A5 and H. Whatever a server makes of a schema, the answer is checked here in full.
 """
@@ -7,14 +7,20 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any, Final
 
-from geode.domain.schema_profile import SchemaProfile
-from geode.domain.strict import in_strict_form, strict_problem
+from geode.domain.json_value import dump_json
+from geode.domain.projection import projected
+from geode.domain.schema_profile import SchemaProfile, StrictForm
+from geode.domain.schema_words import Schema, list_in, with_children
+from geode.domain.strict import in_strict_form, load_of, strict_problem
 
 _UNNAMED: Final = "response"
 _NOT_OF_NAMES: Final = re.compile(r"[^A-Za-z0-9_-]+")
 _LONGEST: Final = 64
+# What a closed object cannot have in its place: left out, the answer could not be what the schema asks for.
+_NOT_LOOSENED: Final = frozenset(("patternProperties", "dependentSchemas", "unevaluatedProperties"))
 
 
 def answer_problem(schema: Mapping[str, Any], profile: SchemaProfile) -> str:
@@ -22,7 +28,10 @@ def answer_problem(schema: Mapping[str, Any], profile: SchemaProfile) -> str:
     if schema.get("type") != "object":
         return "a response_schema describes an object at its root: put the value into a property of one"
     refused = next((word for word in schema if word in profile.root_refused), "")
-    return f"a response_schema has no {refused} at its root here: put it into a property" if refused else ""
+    if refused:
+        return f"a response_schema has no {refused} at its root here: put it into a property"
+    form = profile.strict
+    return _closed_problem(schema, profile, form) if profile.answers_closed and form is not None else ""
 
 
 def answer_name(schema: Mapping[str, Any]) -> str:
@@ -35,3 +44,62 @@ def is_strict(schema: Mapping[str, Any], profile: SchemaProfile) -> bool:
     """Whether it is in the server's strict form as it stands: none is changed to be."""
     form = profile.strict
     return form is not None and strict_problem(schema, form) is None and in_strict_form(schema, form) is schema
+
+
+def sent_answer(schema: Mapping[str, Any], profile: SchemaProfile) -> tuple[Schema, bool]:
+    """`schema` as a server of `profile` is told it, and whether that is strict.
+
+    Where a server has both, it is strict if nothing has to be done for it but closing objects: an optional property
+    that had to be null would not fit the schema any more.
+    """
+    sent, form = projected(schema, replace(profile, bound_keys=False)), profile.strict
+    if form is None:
+        return sent, False
+    if profile.answers_closed:
+        return in_strict_form(_loosened(sent, form), form), True
+    if _is_free(sent) or load_of(sent).optional or strict_problem(sent, form):
+        return sent, False
+    return in_strict_form(sent, form), True
+
+
+def _closed_problem(schema: Schema, profile: SchemaProfile, form: StrictForm) -> str:
+    """What does not go into a grammar of closed objects, also when all is left out that can be said in words."""
+    if _is_free(schema):
+        return "a response_schema names the properties of its answer here: objects that are free cannot be asked for"
+    sent = _loosened(projected(schema, replace(profile, bound_keys=False)), form)
+    problem = strict_problem(sent, form)
+    load = load_of(sent)
+    if problem is None and form.optional is not None and load.optional > form.optional:
+        problem = f"/: {load.optional} optional properties, at most {form.optional} are permitted"
+    if problem is None and form.unions is not None and load.unions > form.unions:
+        problem = f"/: {load.unions} unions, at most {form.unions} are permitted"
+    return f"its place {problem}" if problem else ""
+
+
+def _is_free(schema: Schema) -> bool:
+    """Whether its root takes any properties, and names none."""
+    return not schema.get("properties") and schema.get("additionalProperties") is not False
+
+
+def _loosened(schema: Schema, form: StrictForm) -> Schema:
+    """`schema` with what the grammar does not hold said in descriptions: it allows more than it did, never less."""
+    node = with_children(schema, lambda child: _loosened(child, form))
+    if "oneOf" in node and "anyOf" not in node:
+        node = {("anyOf" if word == "oneOf" else word): value for word, value in node.items()}
+    lost = {word: value for word, value in node.items() if _is_lost(word, value, form)}
+    if not lost:
+        return node
+    kept = {word: value for word, value in node.items() if word not in lost}
+    if "prefixItems" in lost and not isinstance(kept.get("items"), Mapping):
+        kept["items"] = {"anyOf": list_in(node["prefixItems"])}
+    said = f"It must also fit {dump_json({word: schema.get(word, value) for word, value in lost.items()})}"
+    text = kept.get("description")
+    return {**kept, "description": f"{text}\n\n{said}" if isinstance(text, str) and text else said}
+
+
+def _is_lost(word: str, value: Any, form: StrictForm) -> bool:
+    if word == "format":
+        return value not in form.formats
+    if word == "minItems":
+        return form.min_items is not None and isinstance(value, int) and value > form.min_items
+    return word in form.refused and word not in _NOT_LOOSENED

@@ -43,6 +43,7 @@ class SchemaProfile:
     `array_items` whether an array must say what it holds, `tuples` how a list of different items is
     written, `bound_keys` whether top-level properties have an alphabet.
     `strict` is None for a server that has no such mode; `most_tools` bounds the tools of a request (wire facts A1).
+    `answers_closed`: the schema of an answer becomes a grammar in any case.
     """
 
     name: str
@@ -54,6 +55,7 @@ class SchemaProfile:
     bound_keys: bool = False
     strict: StrictForm | None = None
     most_tools: int | None = None
+    answers_closed: bool = False
 
 
 _UNIONS: Final = ("oneOf", "anyOf", "allOf")
@@ -97,6 +99,7 @@ ANTHROPIC: Final = SchemaProfile(
     tuples="prefixItems",
     bound_keys=True,
     strict=_ANTHROPIC_STRICT,
+    answers_closed=True,
 )
 OPENAI: Final = SchemaProfile("openai", _OPENAI_ROOT, strict=_OPENAI_STRICT, most_tools=128)
 # What any server that knows JSON Schema takes: for reading a schema that somebody else wrote.

@@ -18,6 +18,7 @@ from geode.adapters.http_json.reading import mapping, number, objects, string
 from geode.adapters.http_json.segments import Place, joined, listed, segments, tool_list
 from geode.adapters.http_json.tools_gone import with_called_tools
 from geode.adapters.http_json.wire import Body
+from geode.domain.answer_schema import sent_answer
 from geode.domain.arguments import sent_input, tool_use
 from geode.domain.choice import Auto, Named, NoTools, Required, ToolChoice
 from geode.domain.content import Document, DocumentUrl, Image, ImageUrl, Opaque, Owner, Part, Text, ToolResult, ToolUseBlock
@@ -136,12 +137,20 @@ def _head(request: AdapterCallRequest) -> Iterator[tuple[str, bytes]]:
         search = (TOOL_SEARCH,) if request.deferred else ()
         yield "tools", tool_list(request.tools, "messages", definition, request.deferred, search)
         yield "tool_choice", dump_bytes(choice(request.tool_choice))
-    if request.effort is not None:
-        yield "output_config", dump_bytes({"effort": request.effort})
+    if output := dict(_output(request)):
+        yield "output_config", dump_bytes(output)
     if request.thinking is not None:
         yield "thinking", dump_bytes(thinking(request.thinking))
     if request.streamed:
         yield "stream", b"true"
+
+
+def _output(request: AdapterCallRequest) -> Iterator[tuple[str, Any]]:
+    """What is said of the answer: how hard to think about it, and what it has to fit."""
+    if request.effort is not None:
+        yield "effort", request.effort
+    if request.response_schema is not None:
+        yield "format", {"type": "json_schema", "schema": sent_answer(request.response_schema, ANTHROPIC)[0]}
 
 
 def thinking(value: Thinking) -> dict[str, Any]:

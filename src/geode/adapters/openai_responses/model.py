@@ -19,7 +19,7 @@ from geode.domain.targets import DialectName
 if TYPE_CHECKING:
     import httpx2
 
-CAPABILITIES: Final = Capabilities(schemas=OPENAI, pictures=OPENAI_PICTURES)
+CAPABILITIES: Final = Capabilities(schemas=OPENAI, pictures=OPENAI_PICTURES, response_schema=True)
 # The ChatGPT backend refuses a temperature and a bound of the output (wire facts F).
 CODEX_CAPABILITIES: Final = replace(CAPABILITIES, temperature=False, output_limit=False)
 

@@ -18,6 +18,7 @@ from geode.adapters.http_json.reading import mapping, number, objects, string
 from geode.adapters.http_json.segments import Place, joined, listed, segments, tool_list
 from geode.adapters.http_json.wire import Body
 from geode.adapters.openai_responses.stream import ResponseStream
+from geode.domain.answer_schema import answer_name, sent_answer
 from geode.domain.arguments import sent_text, tool_use
 from geode.domain.choice import Auto, Named, NoTools, Required, ToolChoice
 from geode.domain.content import Document, DocumentUrl, Image, ImageUrl, Opaque, Owner, Part, Text, ToolResult, ToolUseBlock
@@ -119,8 +120,15 @@ def _head(request: AdapterCallRequest, *, codex: bool) -> Iterator[tuple[str, by
         yield "reasoning", dump_bytes({"effort": request.effort})
     if request.temperature is not None and not codex:
         yield "temperature", dump_bytes(request.temperature)
+    if request.response_schema is not None:
+        yield "text", dump_bytes({"format": answer_format(request.response_schema)})
     if request.streamed or codex:
         yield "stream", b"true"
+
+
+def answer_format(schema: Mapping[str, Any]) -> dict[str, Any]:
+    sent, strict = sent_answer(schema, OPENAI)
+    return {"type": "json_schema", "name": answer_name(schema), "strict": strict, "schema": sent}
 
 
 def definition(tool: ToolSpec) -> dict[str, Any]:

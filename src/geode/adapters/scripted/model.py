@@ -42,7 +42,7 @@ class ScriptedModel:
             if problem:
                 raise Misuse("script-step", f"ScriptedModel, step {number}: {problem}")
         self.name = name or self.name
-        self.capabilities = capabilities or Capabilities()
+        self.capabilities = capabilities or Capabilities(response_schema=True)
         self.requests: list[AdapterCallRequest] = []
         self._steps = steps
 

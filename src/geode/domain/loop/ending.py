@@ -14,7 +14,9 @@ from geode.domain.turns import AssistantTurn, UserTurn
 
 def answer(state: State, text: str | None = None) -> State:
     """The run ends by itself: what the model said last is the answer, or `text` where calls came beside it."""
-    return _finish(state, Answered(last_words(state) if text is None else text, state.closed, state.counters.usage, state.terms.run_id))
+    return _finish(
+        state, Answered(last_words(state) if text is None else text, state.closed, state.counters.usage, state.terms.run_id)
+    )
 
 
 def stop(state: State) -> State:
@@ -42,9 +44,7 @@ def fail(state: State, reason: FailedReason, why: str, failure: CallFailure | No
 def misfit(state: State, why: str) -> State:
     """The answer, which is what the model said last, does not fit its schema."""
     text, told = last_words(state), f"{state.terms.owner.adapter}: {why}"
-    return _finish(
-        state, Failed(text, state.closed, state.counters.usage, state.terms.run_id, "answer_invalid", told)
-    )
+    return _finish(state, Failed(text, state.closed, state.counters.usage, state.terms.run_id, "answer_invalid", told))
 
 
 def last_words(state: State) -> str:

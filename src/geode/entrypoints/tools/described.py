@@ -10,7 +10,7 @@ import operator
 import re
 import sys
 import typing
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from types import UnionType
 from typing import Annotated, Any, Final, Literal, NotRequired, Required, Union, get_args, get_origin
 
@@ -19,6 +19,8 @@ from pydantic import PydanticUserError, TypeAdapter, ValidationError
 from pydantic.json_schema import GenerateJsonSchema
 from pydantic_core import SchemaError
 
+from geode.application.structured import Misfit
+from geode.domain.errors import Misuse
 from geode.domain.json_value import dump_bytes, pointer_part
 from geode.entrypoints.tools.plain import Convert, Shape
 from geode.entrypoints.tools.source import Source
@@ -50,15 +52,36 @@ def describe(source: Source, annotations: Mapping[str, Any]) -> tuple[dict[str, 
     )
 
 
+def described_answer(kind: Any) -> tuple[dict[str, Any], Callable[[Any], Any]]:
+    """The schema of an answer that is a `kind`, and what makes one of JSON; Misuse for a type that no schema describes."""
+    try:
+        adapter: TypeAdapter[Any] = TypeAdapter(_known_to_pydantic(kind))
+        schema = adapter.json_schema(schema_generator=_Schemas)
+    except (PydanticUserError, SchemaError, NameError, TypeError, ValueError, RecursionError) as error:
+        raise Misuse("answer-schema", f"answer= is a type that no schema describes: {_why(error)}") from None
+
+    def convert(value: Any) -> Any:
+        try:
+            return adapter.validate_json(dump_bytes(value))
+        except ValidationError as error:
+            raise Misfit(tuple(_lines(error, ()))) from error
+
+    return schema, convert
+
+
 def _adapter(source: Source, name: str, annotation: Any) -> TypeAdapter[Any]:
     try:
         adapter: TypeAdapter[Any] = TypeAdapter(_known_to_pydantic(annotation))
         adapter.json_schema(schema_generator=_Schemas)
     except (PydanticUserError, SchemaError, NameError, TypeError, ValueError, RecursionError) as error:
-        why = str(error).partition("\n")[0].partition(". Set ")[0].rstrip(".")
+        why = _why(error)
         way_out = "Use JSON types, a dataclass, a TypedDict or a pydantic model"
         source.refuse("tool-type", f'parameter "{name}" has a type that no schema describes: {why}. {way_out}')
     return adapter
+
+
+def _why(error: Exception) -> str:
+    return str(error).partition("\n")[0].partition(". Set ")[0].rstrip(".")
 
 
 def _own(schema: Mapping[str, Any]) -> dict[str, Any]:
@@ -85,13 +108,16 @@ def _way(name: str, adapter: TypeAdapter[Any]) -> Convert:
 
 def _told(name: str, error: ValidationError) -> str:
     """Place and message of each error, for the model."""
+    return "\n".join(["the arguments are not accepted:", *_lines(error, (name,))])
+
+
+def _lines(error: ValidationError, before: Sequence[str]) -> list[str]:
     errors = error.errors(include_url=False, include_context=False, include_input=False)
     lines = [
-        f"{''.join(f'/{pointer_part(str(step))}' for step in (name, *one['loc']))}: {one['msg'][:_SHOWN_LETTERS]}"
+        f"{''.join(f'/{pointer_part(str(step))}' for step in (*before, *one['loc'])) or '/'}: {one['msg'][:_SHOWN_LETTERS]}"
         for one in errors[:_SHOWN_ERRORS]
     ]
-    more = [f"and {len(errors) - _SHOWN_ERRORS} more"] if len(errors) > _SHOWN_ERRORS else []
-    return "\n".join(["the arguments are not accepted:", *lines, *more])
+    return [*lines, f"and {len(errors) - _SHOWN_ERRORS} more"] if len(errors) > _SHOWN_ERRORS else lines
 
 
 def _known_to_pydantic(annotation: Any, inside: frozenset[Any] = frozenset()) -> Any:
