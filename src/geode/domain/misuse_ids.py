@@ -11,6 +11,8 @@ MISUSE_IDS: Final[Mapping[str, str]] = {
     "adapter-override": "An `Override` names who replaces an adapter (`origin`) and why (`reason`).",
     "adapter-policy": "`~/.geode/adapters.toml` says something that is no line of it, or overrides nobody.",
     "address-place": "A `.env` of the working directory moves the address of a provider whose key is from elsewhere.",
+    "answer-changed": "A run is gone on with in a session that has another `answer=` than the run was begun with.",
+    "answer-schema": "`answer=` takes a pydantic model, a dataclass, a TypedDict or a JSON Schema, and this is none of them.",
     "answer-type": "An answer was none of `Approve()`, `Deny(why)` and `Later()`, or the answers were no mapping by call id.",
     "approve-name": "`geode run --approve` names a tool that the run does not have.",
     "approve-type": "`approve=` takes a function of one call, or an object with `decide(question)`.",

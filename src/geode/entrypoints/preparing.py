@@ -14,6 +14,7 @@ from geode.application.catalog import said_of_denied
 from geode.application.equipment import Surroundings
 from geode.application.searching import check_search_name
 from geode.application.shared_tools import SharedTools
+from geode.application.structured import Wanted
 from geode.application.tools_in_force import Kit
 from geode.domain.errors import Misuse
 from geode.domain.naming import closest
@@ -23,6 +24,7 @@ from geode.domain.results import Rendering
 from geode.domain.thinking import Thinking, parse_thinking
 from geode.domain.tool_search import SEARCH
 from geode.domain.toolkits import as_toolkits, unknown_in
+from geode.entrypoints.answers import wanted_answer
 from geode.entrypoints.approvers import AskEach, InTurn, takes_one
 from geode.entrypoints.long_results import LongResults, counter, long_results
 from geode.entrypoints.routes.session_models import SessionModels
@@ -52,6 +54,7 @@ class Prepared:
     around: Surroundings
     long_results: LongResults
     validator: SchemaValidator
+    answer: Wanted | None = None
     subagent: str = ""
 
 
@@ -100,6 +103,7 @@ def prepare(settings: Settings, lends: Callable[[Declared, Surroundings], Lends]
         around,
         long_results(settings, tools, policy, around),
         validator,
+        wanted_answer(settings.get("answer"), validator),
         subagent,
     )
     if not sources:

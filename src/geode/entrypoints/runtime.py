@@ -134,6 +134,7 @@ class _Sessions:
                 prepared.thinking,
                 models.askables(self.opened, prepared.temperature, prepared.thinking),
                 models.price_of(model),
+                prepared.answer,
             )
             async with self._connecting:
                 if await prepared.tools.open():

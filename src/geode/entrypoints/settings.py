@@ -50,6 +50,7 @@ class Settings(TypedDict, total=False):
     `approve`: a function of one call, or an Approver; without it everything above MCP_TRUSTED is denied.
     `hooks`: a Hooks or several, which may change or veto what leaves, what runs and what comes of it.
     `observe`: one observer of events or several. `policy`: every limit. `system`: the system text.
+    `answer`: what the answer has to be, as a pydantic model, a dataclass, a TypedDict or a JSON Schema: `outcome.value`.
     `deps`: what `ToolContext.deps` is. `effort` and `temperature`: sent as given, or refused; an
     effort that is configured goes only to models that have one.
     `thinking`: "adaptive", or a budget in tokens, for models whose wire has that setting; not in the wrap-up.
@@ -74,6 +75,7 @@ class Settings(TypedDict, total=False):
     hooks: Hooks | Sequence[Hooks]
     policy: Policy
     system: str
+    answer: Any
     deps: Any
     effort: str
     temperature: float
@@ -93,6 +95,9 @@ _ELSEWHERE: Final[Mapping[str, str]] = {
     **{field.name: f"policy=Policy({field.name}=…)" for field in fields(Policy)},
     **dict.fromkeys(("max_tokens", "max_completion_tokens"), "policy=Policy(max_output_tokens=…)"),
     **dict.fromkeys(("max_turns", "max_iterations", "max_steps"), "policy=Policy(max_rounds=…)"),
+    **dict.fromkeys(
+        ("response_schema", "response_format", "response_model", "output_type", "result_type", "output_schema"), "answer="
+    ),
     "timeout": "policy=Policy(call_timeout_seconds=…)",
     "api_key": "providers=[Provider(…, key=…)], or the provider's variable, for example OPENAI_API_KEY",
     "base_url": "providers=[Provider(…, base_url=…)]",

@@ -10,6 +10,7 @@ from typing import Any, Final, Protocol, Unpack, cast
 
 from geode.application.agentic_loop import AgenticLoop
 from geode.application.equipment import Surroundings
+from geode.application.structured import unfenced
 from geode.domain.approval import Decision, Deny, Later, Question
 from geode.domain.errors import Misuse
 from geode.domain.loop.inner import within
@@ -78,6 +79,7 @@ _FAILED: Final[Mapping[FailedReason, str]] = {
     "auth_error": "its model could not be reached with the credentials at hand",
     "request_error": "its model did not take the request",
     "model_error": "its model did not answer",
+    "answer_invalid": "its answer did not have the form that it has to have",
 }
 _PUT_OFF: Final = "nobody can answer now, and inside a sub-agent an answer cannot be waited for"
 
@@ -195,8 +197,8 @@ class InSession:
     def _answer(self, outcome: Outcome) -> str:
         name = self.name
         match outcome:
-            case Answered(text=text):
-                return text
+            case Answered(text=text, value=value):
+                return text if value is None else unfenced(text).strip()
             case Exhausted(text=text, reason=reason, why=why):
                 words = f"{name} was ended before it was done: {_EXHAUSTED[reason]}"
                 if text.strip():

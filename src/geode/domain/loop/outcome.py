@@ -104,7 +104,10 @@ class Exhausted:
 
 @dataclass(frozen=True, slots=True)
 class Failed:
-    """The provider failed, or the answer did not fit its schema. `why` is for the operator; `error` is the exception for code that would rather raise."""
+    """The provider failed, or the answer did not fit its schema.
+
+    `why` is for the operator; `error` is the exception for code that would rather raise.
+    """
 
     text: str
     conversation: Conversation

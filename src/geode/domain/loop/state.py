@@ -110,8 +110,8 @@ class Counters:
     """What has been spent.
 
     `rounds` counts model rounds, `tool_calls` executions, those inside calls included, and `calls_of` those of each tool,
-    `calls_under_none` replies that called although they must not, `compactions` how often one was asked for, `answer_repairs` how often
-    an answer was sent back that did not fit its schema.
+    `calls_under_none` replies that called although they must not, `compactions` how often one was asked for,
+    `answer_repairs` how often an answer was sent back that did not fit its schema.
     """
 
     rounds: int = 0

@@ -157,6 +157,12 @@ def _bound(found: dict[str, Any], path: Path, label: str) -> Iterator[Finding]:
     for place in js.open_objects(found.get("schema")):
         text = f"{label}.schema: for object type, additionalProperties must be explicitly set to false"
         yield "messages.anthropic.output_format.additional_properties", (*path, "schema", *place), text
+    for place, word in js.having(found.get("schema"), js.BOUNDS):
+        text = f"{label}.schema: property {word} is not supported"
+        yield "messages.anthropic.strict.numeric_bounds", (*path, "schema", *place, word), text
+    if js.recursive(found.get("schema")):
+        text = f"{label}.schema: circular reference in schema definitions is not supported"
+        yield "messages.anthropic.strict.recursive", (*path, "schema"), text
 
 
 def cache_marks(request: Request, _: Facts) -> Iterator[Finding]:

@@ -114,6 +114,9 @@ def text_format(request: Request, _: Facts) -> Iterator[Finding]:
             yield "responses.openai.text_format.name", (*path, "name"), "missing required parameter: text.format.name"
         else:
             yield from names("responses.openai.text_format", (*path, "name"), found["name"])
+        yield from parameters(
+            "responses.openai", (*path, "schema"), found.get("name"), found.get("schema"), found.get("strict") is True
+        )
     if found.get("type") == "json_object":
         spoken = texts([request.get("input"), request.get("instructions")])
         if not continued(request) and not any("json" in text.lower() for text in spoken):
