@@ -140,9 +140,12 @@ class Book:
         can_compact: bool,
         first_choice: ToolChoice,
         models: Sequence[str] = ("first",),
+        typed: bool = False,
     ) -> None:
         # The models that are left to be asked; the first of them is.
         self.models = list(models)
+        # Whether the answer has to fit a schema, and how often it was sent back.
+        self.typed, self.repairs = typed, 0
         self.can_compact = can_compact
         self.policy, self.tools, self.can_ask, self.first_choice = policy, tools, can_ask, first_choice
         self.now = self.began = 0.0
@@ -170,8 +173,8 @@ class Book:
         """`ids` are those that the calls of a reply were given."""
         self.now = max(self.now, input.at)
         match input:
-            case ModelReplied(reply=reply, verdicts=verdicts):
-                self.replied(reply, verdicts, ids)
+            case ModelReplied(reply=reply, verdicts=verdicts, answer=answer):
+                self.replied(reply, verdicts, ids, fits=None if answer is None else isinstance(answer, Valid))
             case ModelFailed(failure=failure, jitter=jitter):
                 self.lost += [failure.usage] if failure.usage is not None else []
                 self.failed(failure, jitter)
@@ -287,7 +290,15 @@ class Book:
         self.pending = self.last_call = ("call", len(self.usages) + 1, 1, choice, cause, least, seconds)
         return None
 
-    def replied(self, reply: AdapterCallResult, verdicts: Sequence[Verdict], ids: Sequence[str]) -> None:
+    def judges(self, reply: AdapterCallResult) -> bool:
+        """Whether the text has to fit: what ends the run with a text, and beside calls what would end it early."""
+        if not self.typed or reply.stop not in (Stop.END, Stop.TOOL_CALLS) or not reply.text.strip():
+            return False
+        return not reply.calls or (self.policy.answer_beside_calls == "early" and self.last_call[4] is None)
+
+    def replied(
+        self, reply: AdapterCallResult, verdicts: Sequence[Verdict], ids: Sequence[str], *, fits: bool | None = None
+    ) -> None:
         *_, cause, _, _ = self.last_call
         self.usages.append(reply.usage)
         if reply.stop in (Stop.REFUSAL, Stop.CONTENT_FILTER):
@@ -297,6 +308,10 @@ class Book:
         if reply.stop is Stop.CONTEXT_EXCEEDED:
             self.store(reply.text)
             return self.end("Exhausted", "context_exhausted")
+        if reply.calls and fits:
+            answer = self.answer() + reply.text
+            self.turns += [("assistant", reply.text, len(ids)), ("results", ["interrupted"] * len(ids), [])]
+            return self.end("Answered", "natural", answer)
         if reply.calls:
             return self.opened(reply, verdicts, ids)
         nothing = not reply.text.strip()
@@ -312,6 +327,11 @@ class Book:
         self.store(reply.text)
         if reply.stop is Stop.MAX_TOKENS:
             return self.end("Exhausted", "answer_truncated", self.answer() or self.said())
+        if fits is False and not cause:
+            if self.repairs >= self.policy.answer_repairs or self.used_up():
+                return self.end("Failed", "answer_invalid", self.answer())
+            self.repairs += 1
+            return self.call_model(["answer"])
         if reply.stop in (Stop.END, Stop.TOOL_CALLS):
             return self.end("Exhausted", cause, self.answer()) if cause else self.end("Answered", "natural", self.answer())
         return self.end("Failed", "model_error")
@@ -622,10 +642,10 @@ class Book:
         return "\n".join(text for text in texts if text.strip())
 
     def answer(self) -> str:
-        """What was said since the last turn of anybody else; geode's own hints aside."""
+        """What was said since the last turn of anybody else; geode's own hints aside, but for one about it."""
         texts: list[str] = []
         for turn in reversed(self.turns):
-            if turn[0] not in ("assistant", "hint"):
+            if turn[0] not in ("assistant", "hint") or "answer" in (turn[1] if turn[0] == "hint" else ()):
                 break
             texts += [turn[1]] if turn[0] == "assistant" else []
         return "".join(reversed(texts))

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any, Final, TypeVar
 
+from geode.domain.answers import AnswerTerms
 from geode.domain.approval import Approve, Decision
 from geode.domain.choice import Auto, ToolChoice
 from geode.domain.content import Image, Opaque, Owner, ResultKind, Text, ToolResult, ToolUseBlock
@@ -21,7 +22,7 @@ from geode.domain.tiers import SafetyTier
 from geode.domain.tools import ToolFacts, ToolSpec
 from geode.domain.turns import AssistantTurn, Hint, ToolResultsTurn, UserTurn
 from geode.domain.usage import Usage
-from geode.domain.verdicts import Unknown, Valid, Verdict
+from geode.domain.verdicts import AnswerVerdict, Unknown, Valid, Verdict
 
 OWNER: Final = Owner("acme-payg", "acme-1")
 OTHER: Final = Owner("other-payg", "other-1")
@@ -120,6 +121,7 @@ def begun(
     conversation: Conversation = Conversation(),
     now: float = 0.0,
     fallbacks: tuple[Owner, ...] = (),
+    answer: AnswerTerms | None = None,
 ) -> State:
     return begin(
         run_id="run-1",
@@ -133,6 +135,7 @@ def begun(
         can_compact=can_compact,
         first_choice=first_choice,
         fallbacks=fallbacks,
+        answer=answer,
     )
 
 
@@ -147,12 +150,13 @@ def replied(
     usage: Usage = Usage(10, 5),
     stop_word: str = "",
     verdicts: tuple[Verdict, ...] | None = None,
+    answer: AnswerVerdict | None = None,
     at: float | None = None,
 ) -> State:
     """The state after the model said `items`, with valid arguments unless said otherwise."""
     said = reply(*items, stop=stop, usage=usage, stop_word=stop_word)
     judged = verdicts if verdicts is not None else verdicts_for(state, said.calls)
-    return step(state, ModelReplied(state.now if at is None else at, said, judged))
+    return step(state, ModelReplied(state.now if at is None else at, said, judged, answer))
 
 
 def failed(state: State, fault: CallFailure, *, jitter: float = 0.5, at: float | None = None) -> State:

@@ -10,10 +10,11 @@ import json
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from decimal import Decimal
-from typing import Any, Protocol, TypeVar
+from typing import Any, Literal, Protocol, TypeVar
 
 import pytest
 
+from geode.domain.answers import AnswerTerms
 from geode.domain.approval import Approve, Decision, Deny, Grant, Later
 from geode.domain.choice import Auto, Named, NoTools, Required, ToolChoice
 from geode.domain.codec import dumps, loads
@@ -91,6 +92,10 @@ MOST_ROUNDS, MOST_CALLS, MOST_PUT_OFF = 16, 5, 12
 # The models that a run may switch to.
 OTHERS = (Owner("other-payg", "other-1"), Owner("acme-payg", "acme-2"))
 
+BESIDE: list[Literal["finish_tools", "early"]] = ["finish_tools", "finish_tools", "early"]
+# What the answer has to fit, in runs in which it has to.
+TYPED = [None, None, AnswerTerms("digest", "{}")]
+
 T = TypeVar("T")
 
 
@@ -116,6 +121,8 @@ def some_policy(pick: Pick) -> Policy:
         recovery_failures=pick([2, 2, 1]),
         recovery_seconds=pick([1.0, 1.0, 0.0]),
         max_recovery_executions=pick([3, 3, 3, 2, 1, 0]),
+        answer_repairs=pick([1, 1, 2, 0]),
+        answer_beside_calls=pick(BESIDE),
         grants=tuple(Grant(pick(NAMES), pick([None, *INPUTS])) for _ in range(pick([0, 0, 1, 2]))),
     )
 
@@ -146,6 +153,7 @@ class Onlooker:
         self.inputs_of = pick([INPUTS, INPUTS[:1], INPUTS[1:3]])
         choices: list[ToolChoice] = [*[Auto()] * 12, NoTools(), Required(), Named("t0")]
         first_choice = pick(choices)
+        typed = pick(TYPED)
         self.fallbacks = OTHERS[: pick([0, 1, 2, 2])]
         self.state = begun(
             self.policy,
@@ -154,6 +162,7 @@ class Onlooker:
             can_compact=can_compact,
             first_choice=first_choice,
             fallbacks=self.fallbacks,
+            answer=typed,
         )
         self.book = Book(
             self.policy,
@@ -162,6 +171,7 @@ class Onlooker:
             can_compact=can_compact,
             first_choice=first_choice,
             models=[owner.model for owner in (OWNER, *self.fallbacks)],
+            typed=typed is not None,
         )
         # A copy that goes through the codec before every input.
         self.twin = self.state
@@ -239,7 +249,8 @@ class Onlooker:
         return ToolsChanged(self.now, self.tools)
 
     def model_input(self) -> Input:
-        kind = self.pick([*["calls"] * 36, "text", "text", "fail", "fail", "fail", "refuse"])
+        texts = ["text"] * (12 if self.book.typed else 2)
+        kind = self.pick([*["calls"] * 36, *texts, "fail", "fail", "fail", "refuse"])
         if kind == "fail":
             return ModelFailed(self.now, self.pick(FAULTS), self.pick([0.0, 0.5, 0.99]))
         if kind == "refuse" and self.pick([False, True]):
@@ -252,7 +263,10 @@ class Onlooker:
         runs = [meant(one, one.id, self.tools) for one in calls]
         self.met.update("called through the search" for one, run in zip(calls, runs, strict=True) if one.name != run.name)
         known = self.tools.keys()
-        return ModelReplied(self.now, said, tuple(self.pick(VERDICTS) if one.name in known else Unknown(()) for one in runs))
+        verdicts = tuple(self.pick(VERDICTS) if one.name in known else Unknown(()) for one in runs)
+        answer = self.pick([Valid(), Invalid(("/a: bad",))]) if self.book.judges(said) else None
+        self.met.update(["answer judged beside calls" if calls else "answer judged"] if answer is not None else [])
+        return ModelReplied(self.now, said, verdicts, answer)
 
     def some_call(self) -> ToolUseBlock:
         name = self.pick([*NAMES * 5, *["t0"] * 12, "nope"])
@@ -375,6 +389,7 @@ class Onlooker:
             match turn:
                 case UserTurn(items=(), hints=hints):
                     assert noted == ("hint", [hint.kind for hint in hints])
+                    self.met.update(hint.kind for hint in hints)
                 case UserTurn():
                     assert noted == ("user",)
                 case AssistantTurn(text=text, calls=calls):
