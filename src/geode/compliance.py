@@ -31,6 +31,7 @@ from geode.entrypoints.compliance.tokens import TokenCounterContract, TokenCount
 from geode.entrypoints.compliance.tool_choice import ToolChoiceContract
 from geode.entrypoints.compliance.tool_sources import ToolSourceContract, ToolSourceHarness
 from geode.entrypoints.compliance.tools import ToolContract, ToolHarness
+from geode.entrypoints.compliance.typed_answers import ResponseSchemaContract
 
 __all__ = [
     "AdapterContract",
@@ -60,6 +61,7 @@ __all__ = [
     "PromptContract",
     "ReplayContract",
     "ReplyContract",
+    "ResponseSchemaContract",
     "ResultStoreContract",
     "ResultStoreHarness",
     "SchemaContract",

@@ -309,9 +309,7 @@ class Book:
             self.store(reply.text)
             return self.end("Exhausted", "context_exhausted")
         if reply.calls and fits:
-            answer = self.answer() + reply.text
-            self.turns += [("assistant", reply.text, len(ids)), ("results", ["interrupted"] * len(ids), [])]
-            return self.end("Answered", "natural", answer)
+            return self.ended_early(reply.text, len(ids))
         if reply.calls:
             return self.opened(reply, verdicts, ids)
         nothing = not reply.text.strip()
@@ -328,13 +326,23 @@ class Book:
         if reply.stop is Stop.MAX_TOKENS:
             return self.end("Exhausted", "answer_truncated", self.answer() or self.said())
         if fits is False and not cause:
-            if self.repairs >= self.policy.answer_repairs or self.used_up():
-                return self.end("Failed", "answer_invalid", self.answer())
-            self.repairs += 1
-            return self.call_model(["answer"])
+            return self.not_fitting()
         if reply.stop in (Stop.END, Stop.TOOL_CALLS):
             return self.end("Exhausted", cause, self.answer()) if cause else self.end("Answered", "natural", self.answer())
         return self.end("Failed", "model_error")
+
+    def ended_early(self, text: str, calls: int) -> None:
+        """The text fits, and what was called beside it is not run."""
+        answer = self.answer() + text
+        self.turns += [("assistant", text, calls), ("results", ["interrupted"] * calls, [])]
+        return self.end("Answered", "natural", answer)
+
+    def not_fitting(self) -> None:
+        """What was said last is sent back, as often as the policy says."""
+        if self.repairs >= self.policy.answer_repairs or self.used_up():
+            return self.end("Failed", "answer_invalid", self.answer())
+        self.repairs += 1
+        return self.call_model(["answer"])
 
     def compacted(self, left: int | None) -> None:
         """The same call, the same attempt, over what is left: one turn in the place of those that are gone."""

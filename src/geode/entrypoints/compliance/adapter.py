@@ -11,9 +11,12 @@ from geode.entrypoints.compliance.replay import ReplayContract
 from geode.entrypoints.compliance.replies import ReplyContract
 from geode.entrypoints.compliance.streaming import StreamingContract
 from geode.entrypoints.compliance.tool_choice import ToolChoiceContract
+from geode.entrypoints.compliance.typed_answers import ResponseSchemaContract
 
 
-class ModelDoubleContract(ReplyContract, FaultContract, FactsContract, StreamingContract, CancellationContract):
+class ModelDoubleContract(
+    ReplyContract, FaultContract, FactsContract, StreamingContract, CancellationContract, ResponseSchemaContract
+):
     """For a model inside the process, which sends nothing that could be looked at: a double, a model in memory."""
 
 
@@ -27,5 +30,6 @@ class AdapterContract(
     FactsContract,
     StreamingContract,
     CancellationContract,
+    ResponseSchemaContract,
 ):
     """Every contract of a model adapter."""

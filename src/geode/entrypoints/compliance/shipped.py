@@ -115,7 +115,7 @@ class _Model(ScriptedModel):
 class ScriptedHarness(ModelHarness):
     """The scripted model sends nothing: a request counts, and has no bytes."""
 
-    capabilities = Capabilities()
+    capabilities = Capabilities(response_schema=True)
     model = "scripted"
     streams = True
     thinks = True

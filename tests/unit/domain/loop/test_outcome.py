@@ -23,7 +23,7 @@ def test_reasons_are_closed_sets() -> None:
         *("max_rounds", "time_budget", "tool_budget", "token_budget", "cost_budget", "no_progress"),
         *("context_exhausted", "answer_truncated"),
     }
-    assert set(get_args(FailedReason)) == {"billing_error", "auth_error", "request_error", "model_error"}
+    assert set(get_args(FailedReason)) == {"billing_error", "auth_error", "request_error", "model_error", "answer_invalid"}
 
 
 ERRORS: list[tuple[FailedReason, type[ModelCallError]]] = [

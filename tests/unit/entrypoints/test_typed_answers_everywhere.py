@@ -1,0 +1,125 @@
+"""Schemas of every kind, over every adapter: asked for where the server takes them, refused by name where it does not.
+
+Whatever was sent, the answer is checked against the whole schema. The emulator judges the schemas that it is sent by its
+own rules, which are those of the servers.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+import pytest
+
+from geode.domain.json_value import dump_json
+from geode.domain.loop.outcome import Answered, Failed
+from geode.domain.schema_words import places
+from geode.domain.script import says
+from geode.entrypoints.compliance.harness import ModelHarness
+from geode.entrypoints.compliance.playing import Playing
+from geode.entrypoints.compliance.shipped import (
+    ChatOpenaiHarness,
+    ChatOpenrouterHarness,
+    MessagesHarness,
+    ResponsesHarness,
+    ScriptedHarness,
+)
+from geode.entrypoints.compliance.shipped_programs import ClaudeCliHarness, CodexCliHarness
+from geode.entrypoints.compliance.shipped_servers import CodexOAuthHarness
+from tests.unit.entrypoints.answer_schemas import ROWS, Row
+
+# What an adapter does not take, by the columns of the table.
+EVERYTHING: Final = (ScriptedHarness, ClaudeCliHarness, CodexCliHarness)
+ROOTED: Final = (ResponsesHarness, CodexOAuthHarness, ChatOpenaiHarness, ChatOpenrouterHarness)
+HARNESSES: Final[tuple[type[ModelHarness], ...]] = (*EVERYTHING, *ROOTED, MessagesHarness)
+EACH = pytest.mark.parametrize("harness", HARNESSES, ids=lambda harness: harness.__name__.removesuffix("Harness"))
+OF_THE_TABLE = pytest.mark.parametrize("row", ROWS.values(), ids=ROWS)
+
+
+def takes(harness: type[ModelHarness], row: Row) -> bool:
+    return row.closed if harness is MessagesHarness else row.rooted or harness in EVERYTHING
+
+
+async def ran(playing: Playing, row: Row, **settings: Any) -> Any:
+    return await playing.run(tools=[], answer=row.schema, **settings)
+
+
+@EACH
+@OF_THE_TABLE
+async def test_an_answer_that_fits_and_one_that_does_not(harness: type[ModelHarness], row: Row) -> None:
+    async with harness().playing(says(dump_json(row.wrong)), says(dump_json(row.fits))) as playing:
+        outcome = await ran(playing, row)
+
+    if not takes(harness, row):
+        assert isinstance(outcome, Failed), outcome
+        assert (outcome.reason, playing.count) == ("request_error", 0)
+        assert "response_schema" in outcome.why
+        return
+    assert isinstance(outcome, Answered), outcome
+    assert (outcome.value, playing.count) == (row.fits, 2)
+    (told,) = [turn for turn in outcome.conversation.turns if getattr(turn, "hints", ())]
+    assert f"\n{row.at}: " in told.hints[0].text
+
+
+def sent(harness: ModelHarness, playing: Playing) -> dict[str, Any]:
+    """The schema on the wire, beside what stands there with it."""
+    import json
+
+    body = json.loads(playing.bodies()[0])
+    match getattr(harness, "wire", ""):
+        case "messages":
+            return dict(body["output_config"]["format"])
+        case "responses":
+            return dict(body["text"]["format"])
+        case _:
+            return dict(body["response_format"]["json_schema"])
+
+
+@pytest.mark.parametrize("streamed", [False, True], ids=["whole", "streamed"])
+@pytest.mark.parametrize("harness", [MessagesHarness, ResponsesHarness])
+async def test_the_schema_goes_out_beside_tools_and_in_the_wrap_up(harness: type[ModelHarness], streamed: bool) -> None:
+    from geode.domain.policy import Policy
+    from geode.domain.script import calls
+
+    row, policy = ROWS["string"], Policy(max_rounds=2)
+    async with harness().playing(calls(("read", {"path": "a"})), says('{"a":"x"}')) as playing:
+        outcome = await playing.run(streamed=streamed, answer=row.schema, policy=policy)
+        bodies = playing.bodies()
+    assert (outcome.reason, outcome.text, len(bodies)) == ("max_rounds", '{"a":"x"}', 2)
+    assert all(b'"json_schema"' in body and b'"tools"' in body for body in bodies)
+
+
+@pytest.mark.parametrize("harness", [ResponsesHarness, CodexOAuthHarness])
+@OF_THE_TABLE
+async def test_responses_is_strict_where_nothing_but_closing_has_to_be_done(harness: type[ModelHarness], row: Row) -> None:
+    if not row.rooted:
+        return
+    made = harness()
+    async with made.playing(says(dump_json(row.fits))) as playing:
+        await ran(playing, row)
+        found = sent(made, playing)
+    assert (found["type"], found["name"], found["strict"]) == ("json_schema", "response", row.strict)
+
+
+@OF_THE_TABLE
+async def test_messages_is_told_in_words_what_its_grammar_does_not_hold(row: Row) -> None:
+    if not row.closed:
+        return
+    made = MessagesHarness()
+    async with made.playing(says(dump_json(row.fits))) as playing:
+        await ran(playing, row)
+        found = sent(made, playing)
+    assert found.keys() == {"type", "schema"}
+    for _, schema in places(found["schema"]):
+        if schema.get("type") == "object":
+            assert schema["additionalProperties"] is False
+    kept = dump_json(found["schema"])
+    for _, schema in places(row.schema):
+        for word in schema.keys() & {"pattern", "minimum", "maxLength", "multipleOf", "uniqueItems", "not", "prefixItems"}:
+            assert word in kept, f"{word} is neither sent nor said"
+
+
+async def test_the_place_of_what_cannot_be_asked_for_is_named() -> None:
+    async with MessagesHarness().playing() as playing:
+        outcome = await ran(playing, ROWS["map"])
+    assert isinstance(outcome, Failed)
+    assert "/properties/a/additionalProperties" in outcome.why
