@@ -90,11 +90,17 @@ def _loosened(schema: Schema, form: StrictForm) -> Schema:
     if not lost:
         return node
     kept = {word: value for word, value in node.items() if word not in lost}
-    if "prefixItems" in lost and not isinstance(kept.get("items"), Mapping):
-        kept["items"] = {"anyOf": list_in(node["prefixItems"])}
+    if "prefixItems" in lost:
+        kept["items"] = {"anyOf": [*list_in(node["prefixItems"]), *_following(schema, node)]}
     said = f"It must also fit {dump_json({word: schema.get(word, value) for word, value in lost.items()})}"
     text = kept.get("description")
     return {**kept, "description": f"{text}\n\n{said}" if isinstance(text, str) and text else said}
+
+
+def _following(schema: Schema, node: Schema) -> list[Schema]:
+    """What the items after those of a tuple are, unless there are none: `false` is written as what fits nothing."""
+    after = schema.get("items")
+    return [node["items"]] if isinstance(after, Mapping) and "not" not in after else []
 
 
 def _is_lost(word: str, value: Any, form: StrictForm) -> bool:

@@ -1,4 +1,7 @@
-"""A run whose answer has to fit a schema, over an adapter that can be asked for one and over one that cannot: spec section 11."""
+"""A run whose answer has to fit a schema, over an adapter that can be asked for one, and over one that cannot.
+
+Spec section 11.
+"""
 
 from __future__ import annotations
 
@@ -15,7 +18,7 @@ WRONG: Final = '{"city":5}'
 
 
 class ResponseSchemaContract(ModelContract):
-    """An adapter that declares `response_schema` gets typed answers; with any other no request is made, and the run says why."""
+    """An adapter that declares `response_schema` gets typed answers; any other is not asked, and the run says why."""
 
     @STREAMED
     async def test_a_typed_answer(self, streamed: bool) -> None:
