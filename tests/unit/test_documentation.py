@@ -87,6 +87,10 @@ PLAYED: dict[str, tuple[Script, str]] = {
     ),
     "quickstart: System text, effort, temperature": ((says("Flint"),), "Flint\n"),
     "quickstart: Limits": ((says("1, 2, 3"),), "1, 2, 3\n"),
+    "quickstart: A typed answer": (
+        (says('{"city": "Kiel", "degrees": 21.5}'),),
+        "Weather(city='Kiel', degrees=21.5)\n",
+    ),
     "quickstart: A tool that keeps failing": (
         (*[calls(("search", {"query": word})) for word in ("a", "b", "geode")], says("One.")),
         (

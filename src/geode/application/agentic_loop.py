@@ -213,9 +213,8 @@ class AgenticLoop:
         """The answer has to be what the run was begun for."""
         wanted = self._asking.answer
         if stored.terms.answer != (None if wanted is None else wanted.terms):
-            begun = "without answer=" if stored.terms.answer is None else "with another answer="
-            way_out = "open the session with the same"
-            raise Misuse("answer-changed", f"run {stored.terms.run_id} was begun {begun} than this session has; {way_out}")
+            begun = "without answer=" if stored.terms.answer is None else "with another answer= than this session has"
+            raise Misuse("answer-changed", f"run {stored.terms.run_id} was begun {begun}; open the session as it was then")
 
     def _valued(self, outcome: Outcome) -> Outcome:
         """The outcome, with the value of its answer where that has a type."""

@@ -57,6 +57,8 @@ def errors_of(text: str) -> tuple[str, ...]:
         '```\n{"n": 3}\n```\n',
         '``` json\r\n{"n": 3}\r\n```',
         '```json\n{"n": 3}```',
+        '```json\n{"n": 3}\n',
+        '```\n{"n": 3}',
     ],
 )
 def test_an_answer_that_fits(text: str) -> None:
@@ -144,7 +146,7 @@ async def test_a_call_beside_a_run_has_a_value() -> None:
 
 
 async def test_a_model_that_cannot_be_given_a_schema_is_not_asked() -> None:
-    model = ScriptedModel()
+    model = ScriptedModel(capabilities=Capabilities())
     async with Runtime(model=model) as runtime:
         with pytest.raises(RequestRefused, match="scripted: model scripted cannot be given a response_schema"):
             await runtime.ask("How many?", response_schema=SCHEMA)

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from geode.domain.answer_schema import answer_name, answer_problem, is_strict
+from geode.domain.answer_schema import answer_name, answer_problem, is_strict, sent_answer
 from geode.domain.schema_profile import ANTHROPIC, GLM, OPENAI, PLAIN
 
 CLOSED: dict[str, Any] = {
@@ -74,3 +74,109 @@ def test_strict_is_what_is_so_as_it_stands(schema: dict[str, Any], strict: bool)
 
 def test_nothing_is_strict_where_a_server_has_no_such_mode() -> None:
     assert not is_strict(CLOSED, GLM)
+
+
+# ---- what goes out -----------------------------------------------------------------------------
+
+TEXT = {"type": "string"}
+
+
+def test_what_is_closed_already_goes_out_as_it_is() -> None:
+    assert sent_answer(CLOSED, OPENAI) == (CLOSED, True)
+    assert sent_answer(CLOSED, ANTHROPIC) == (CLOSED, True)
+    assert sent_answer(CLOSED, GLM) == (CLOSED, False)
+
+
+def test_an_open_object_is_closed_to_be_strict() -> None:
+    schema = {"type": "object", "properties": {"a": TEXT}, "required": ["a"]}
+    assert sent_answer(schema, OPENAI) == ({**schema, "additionalProperties": False}, True)
+
+
+@pytest.mark.parametrize(
+    "schema",
+    [
+        {"type": "object", "properties": {}},
+        {"type": "object", "properties": {"a": TEXT}},
+        {"type": "object", "properties": {"a": TEXT}, "required": ["a"], "additionalProperties": True},
+        {"type": "object", "properties": {"a": {"oneOf": [TEXT]}}, "required": ["a"]},
+    ],
+)
+def test_what_would_ask_for_something_else_is_not_made_strict(schema: dict[str, Any]) -> None:
+    assert sent_answer(schema, OPENAI) == (schema, False)
+
+
+def of_a(schema: dict[str, Any]) -> dict[str, Any]:
+    return {"type": "object", "properties": {"a": schema}, "required": ["a"], "additionalProperties": False}
+
+
+@pytest.mark.parametrize(
+    ("schema", "sent"),
+    [
+        (
+            {"type": "integer", "minimum": 1},
+            {"type": "integer", "description": 'It must also fit {"minimum":1}'},
+        ),
+        (
+            {"type": "string", "description": "A code.", "pattern": "^x", "maxLength": 5},
+            {"type": "string", "description": 'A code.\n\nIt must also fit {"pattern":"^x","maxLength":5}'},
+        ),
+        ({"type": "string", "format": "date"}, {"type": "string", "format": "date"}),
+        (
+            {"type": "string", "format": "color"},
+            {"type": "string", "description": 'It must also fit {"format":"color"}'},
+        ),
+        ({"oneOf": [TEXT, {"type": "null"}]}, {"anyOf": [TEXT, {"type": "null"}]}),
+        ({"type": "array", "items": TEXT, "minItems": 1}, {"type": "array", "items": TEXT, "minItems": 1}),
+        (
+            {"type": "array", "items": TEXT, "minItems": 2},
+            {"type": "array", "items": TEXT, "description": 'It must also fit {"minItems":2}'},
+        ),
+        (
+            {"type": "array", "prefixItems": [TEXT, {"type": "null"}]},
+            {
+                "type": "array",
+                "items": {"anyOf": [TEXT, {"type": "null"}]},
+                "description": 'It must also fit {"prefixItems":[{"type":"string"},{"type":"null"}]}',
+            },
+        ),
+        (
+            {"type": "array", "prefixItems": [TEXT], "items": {"type": "null"}},
+            {
+                "type": "array",
+                "items": {"anyOf": [TEXT, {"type": "null"}]},
+                "description": 'It must also fit {"prefixItems":[{"type":"string"}]}',
+            },
+        ),
+    ],
+)
+def test_a_grammar_is_given_what_it_holds_and_the_rest_in_words(schema: dict[str, Any], sent: dict[str, Any]) -> None:
+    assert sent_answer(of_a(schema), ANTHROPIC) == (of_a(sent), True)
+    assert answer_problem(of_a(schema), ANTHROPIC) == ""
+
+
+def test_an_optional_property_stays_optional_in_a_grammar() -> None:
+    schema = {"type": "object", "properties": {"a": TEXT}}
+    assert sent_answer(schema, ANTHROPIC)[0] == {**schema, "additionalProperties": False}
+
+
+def _all_of(count: int, schema: dict[str, Any], *, required: bool) -> dict[str, Any]:
+    names = [f"p{number}" for number in range(count)]
+    return {"type": "object", "properties": dict.fromkeys(names, schema), "required": names if required else []}
+
+
+@pytest.mark.parametrize(
+    ("schema", "problem"),
+    [
+        ({"type": "object"}, "names the properties of its answer"),
+        (of_a({"type": "object", "additionalProperties": TEXT}), "/properties/a/additionalProperties"),
+        (of_a({"type": "object"}), "/properties/a: an object without properties of its own is free-form"),
+        (of_a({}), "/properties/a: it does not say what it holds"),
+        ({**of_a({"$ref": "#/$defs/b"}), "$defs": {"b": of_a({"$ref": "#/$defs/b"})}}, "$ref"),
+        ({**CLOSED, "patternProperties": {"^x": TEXT}}, "/patternProperties: patternProperties is not permitted"),
+        (_all_of(25, TEXT, required=False), "25 optional properties, at most 24 are permitted"),
+        (_all_of(17, {"type": ["string", "null"]}, required=True), "17 unions, at most 16 are permitted"),
+    ],
+)
+def test_what_no_grammar_holds_is_refused_with_its_place(schema: dict[str, Any], problem: str) -> None:
+    assert problem in answer_problem(schema, ANTHROPIC)
+    assert answer_problem(schema, OPENAI) == ""

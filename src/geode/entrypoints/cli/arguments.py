@@ -32,6 +32,7 @@ a server on this machine needs none. geode adapters shows the key of each, geode
 examples:
   geode run "What changed?" --model claude-sonnet-4-5 --tools app:search --tools app:read,write --approve write
   git diff | geode run - --model gpt-5.2 --system "Review this." --stream
+  geode run "Who wrote it?" --model gpt-5.2 --schema person.json | jq .name
   geode run "Hi" --model my-llama --base-url http://gpu-3:8000/v1 --wire chat
 
 {_CODES}
@@ -42,7 +43,7 @@ geode run --journal DIR keeps a run as it happens. RUN is its id, or the beginni
 
 Resuming asks the model again and keeps every finished result. Calls that had been started run again where
 they are safe or idempotent, are looked up where their tool can do that, and else are told to the model as of
-unknown outcome. Tools and the system text are not kept: give the ones that the run had.
+unknown outcome. Tools, the system text and the schema are not kept: give the ones that the run had.
 
 examples:
   geode run "Tidy up" --tools app:everything --approve all --journal {DEFAULT_JOURNAL}
@@ -129,12 +130,19 @@ def _add_run(run: argparse.ArgumentParser) -> None:
     _add_model(run)
     add_tools_options(run)
     _add_limits(run)
+    add_schema(run)
     output = run.add_argument_group("output", "without either: the answer on stdout")
     output.add_argument("--stream", action="store_true", help="text as it comes; tool calls and results on stderr")
     output.add_argument(
         "--jsonl", action="store_true", help="every event as one JSON object a line on stdout; deltas too with --stream"
     )
     _add_journal(run, "keep the run there as it happens, for geode runs (default: what is configured, else it is not kept)")
+
+
+def add_schema(command: argparse.ArgumentParser) -> None:
+    command.add_argument(
+        "--schema", metavar="FILE.json", help="a JSON Schema that the answer has to fit; its JSON goes to stdout"
+    )
 
 
 def _add_chat(chat: argparse.ArgumentParser) -> None:
@@ -185,6 +193,7 @@ def _add_runs(runs: argparse.ArgumentParser) -> None:
         if name == "resume":
             _add_model(action)
             add_tools_options(action)
+            add_schema(action)
             action.add_argument("--jsonl", action="store_true", help="every event as one JSON object a line on stdout")
         else:
             action.add_argument("--json", action="store_true", help="one JSON value on stdout")

@@ -9,8 +9,11 @@ import shlex
 import sys
 from argparse import Namespace
 from collections.abc import Awaitable, Callable, Iterator, Sequence
+from pathlib import Path
+from typing import TextIO
 
 from geode.adapters.journal_file import FileJournal
+from geode.adapters.json_files import read_json
 from geode.application.agentic_loop import AgenticLoop
 from geode.domain.codec import loads
 from geode.domain.configuration import Found
@@ -39,7 +42,7 @@ def run_command(arguments: Namespace) -> int:
     out = sys.stdout
     with contextlib.redirect_stdout(sys.stderr), contextlib.ExitStack() as until_the_end:
         prompt = _prompt(arguments.prompt)
-        shown = AsJsonLines(out) if arguments.jsonl else AsItComes(out) if arguments.stream else AnswerOnly(out)
+        shown = AsJsonLines(out) if arguments.jsonl else AsItComes(out) if arguments.stream else answer_only(arguments, out)
         told = Told(shown)
         journal = journal_of(arguments)
         opening = opened(arguments, told, policy_of(arguments), journal, until_the_end)
@@ -51,6 +54,11 @@ def run_command(arguments: Namespace) -> int:
         shown.end(outcome)
         tell_way_on(outcome, journal, arguments)
     return exit_code(outcome)
+
+
+def answer_only(arguments: Namespace, out: TextIO) -> AnswerOnly:
+    """The answer alone, as the JSON that it is where it has to fit a schema."""
+    return AnswerOnly(out, typed=arguments.schema is not None)
 
 
 def journal_of(arguments: Namespace) -> str | None:
@@ -105,8 +113,8 @@ def _of_session(arguments: Namespace) -> Iterator[str]:
     for file in arguments.mcp_config:
         yield from ("--mcp-config", file)
     yield from (f"--{name.replace('_', '-')}" for name in ("mcp_project", "no_mcp") if getattr(arguments, name))
-    for name in ("model", "effort", "system", "base_url", "wire", "key_from"):
-        if value := getattr(arguments, name):
+    for name in ("model", "effort", "system", "base_url", "wire", "key_from", "schema"):
+        if value := getattr(arguments, name, None):
             yield from (f"--{name.replace('_', '-')}", value)
 
 
@@ -179,6 +187,9 @@ def _settings(arguments: Namespace, providers: Sequence[Target], until_the_end: 
     )
     if approver is not None:
         settings["approve"] = approver
+    schema = getattr(arguments, "schema", None)
+    if schema is not None:
+        settings["answer"] = read_json(Path(schema)).value
     return with_model_options(settings, arguments)
 
 

@@ -19,9 +19,9 @@ from geode.domain.loop.state import State
 from geode.domain.policy import Policy
 from geode.entrypoints.cli.arguments import DEFAULT_JOURNAL
 from geode.entrypoints.cli.exit_codes import NOT_ALL, exit_code
-from geode.entrypoints.cli.run import Told, journal_of, opened, perform, tell_way_on
+from geode.entrypoints.cli.run import Told, answer_only, journal_of, opened, perform, tell_way_on
 from geode.entrypoints.cli.runs_shown import RunLine, conversation_json, line_of, table_of, told_run, with_outer
-from geode.entrypoints.cli.shown import AnswerOnly, AsJsonLines
+from geode.entrypoints.cli.shown import AsJsonLines
 from geode.entrypoints.cli.tools import given_tools
 from geode.entrypoints.routes.registry import bootstrap_builtins
 from geode.ports.journal import JournalError
@@ -127,7 +127,7 @@ def _resume(journal: FileJournal, run_id: str, arguments: Namespace) -> int:
         given = given_tools(arguments, quietly=True)
         if not given.sources:  # what these have is known when they are open
             check_tools(state, (tool.spec.name for tool in given.tools))
-        shown = AsJsonLines(out) if arguments.jsonl else AnswerOnly(out)
+        shown = AsJsonLines(out) if arguments.jsonl else answer_only(arguments, out)
         told = Told(shown)
         opening = opened(_with_its_model(arguments, state), told, Policy(), journal, until_the_end)
         outcome = asyncio.run(perform(lambda loop: loop.resume_run(run_id), opening, told))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 from typing import Protocol, TextIO
 
+from geode.domain.json_value import dump_json
 from geode.domain.loop.outcome import Answered, Exhausted, Failed, Outcome, Suspended
 from geode.entrypoints.cli.jsonl import event_line
 from geode.entrypoints.cli.words import MARKS, call_text, name_text, result_text, short, time_text
@@ -32,16 +33,18 @@ class Shown(Protocol):
 
 
 class AnswerOnly:
-    """The answer on `out` when it is whole."""
+    """The answer on `out` when it is whole; `typed`: as the JSON that it is."""
 
-    def __init__(self, out: TextIO) -> None:
-        self._out = out
+    def __init__(self, out: TextIO, *, typed: bool = False) -> None:
+        self._out, self._typed = out, typed
 
     def event(self, event: Event) -> None:
         _tell_trouble(event)
 
     def end(self, outcome: Outcome) -> None:
-        if outcome.text:
+        if isinstance(outcome, Answered) and self._typed:
+            print(dump_json(outcome.value), file=self._out)
+        elif outcome.text:
             print(outcome.text, file=self._out)
         tell_reason(outcome)
 

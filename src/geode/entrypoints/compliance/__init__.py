@@ -10,7 +10,8 @@ refuses what real ones refuse (for the wires that geode knows), and the specific
 | harness, http_harness, wire_harness | how the suite gets at a model adapter; the last plays the emulator |
 | server, servers | the loopback server of the suite's own, for any protocol; servers that answer exact bytes |
 | view, reading | what a request says, from the neutral rows and from the three wires |
-| tool_choice, replay, prompt, faults, facts, replies, streaming, cancellation, capabilities, typed_answers | one contract each |
+| tool_choice, replay, prompt, faults, facts, replies, streaming, cancellation, capabilities | one contract each |
+| typed_answers | the contract of a run whose answer has to fit a schema |
 | adapter | all of them |
 | approval, clock, conversations, credentials, journal, schema, tools, tool_sources | the contracts of the other ports |
 | shipped, shipped_credentials, shipped_mcp, registered | the harnesses of the adapters that ship, and those by entry point |

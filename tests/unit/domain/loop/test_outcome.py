@@ -31,6 +31,7 @@ ERRORS: list[tuple[FailedReason, type[ModelCallError]]] = [
     ("auth_error", AuthenticationError),
     ("request_error", RequestRefused),
     ("model_error", ModelCallError),
+    ("answer_invalid", ModelCallError),
 ]
 
 
