@@ -53,7 +53,7 @@ from geode.domain.tiers import SafetyTier
 from geode.domain.tools import ToolFacts
 from geode.domain.turns import AssistantTurn, ToolResultsTurn, UserTurn
 from geode.domain.usage import Usage
-from geode.domain.verdicts import Invalid, Unknown, Valid, Verdict
+from geode.domain.verdicts import AnswerVerdict, Invalid, Unknown, Valid, Verdict
 from tests.unit.domain.book import Book, Noted, breaches, meant
 from tests.unit.domain.builders import OWNER, begun, failure, ok, reply
 
@@ -95,6 +95,8 @@ OTHERS = (Owner("other-payg", "other-1"), Owner("acme-payg", "acme-2"))
 BESIDE: list[Literal["finish_tools", "early"]] = ["finish_tools", "finish_tools", "early"]
 # What the answer has to fit, in runs in which it has to.
 TYPED = [None, None, AnswerTerms("digest", "{}")]
+
+FITTING: list[AnswerVerdict] = [Valid(), Invalid(("/a: bad",))]
 
 T = TypeVar("T")
 
@@ -264,7 +266,7 @@ class Onlooker:
         self.met.update("called through the search" for one, run in zip(calls, runs, strict=True) if one.name != run.name)
         known = self.tools.keys()
         verdicts = tuple(self.pick(VERDICTS) if one.name in known else Unknown(()) for one in runs)
-        answer = self.pick([Valid(), Invalid(("/a: bad",))]) if self.book.judges(said) else None
+        answer = self.pick(FITTING) if self.book.judges(said) else None
         self.met.update(["answer judged beside calls" if calls else "answer judged"] if answer is not None else [])
         return ModelReplied(self.now, said, verdicts, answer)
 

@@ -126,6 +126,10 @@ ROWS: Mapping[str, Row] = {
         {"type": "object", "anyOf": [obj(a=TEXT), obj(b=WHOLE)]}, {"b": 1}, {"b": "x"}, "/", closed=False, rooted=False
     ),
     "letters of names": Row(
-        obj(**{"größe in cm": WHOLE}), {"größe in cm": 5}, {"größe in cm": ""}, "/größe in cm", strict=True
+        {"type": "object", "properties": {"größe in cm": WHOLE}, "required": ["größe in cm"], "additionalProperties": False},
+        {"größe in cm": 5},
+        {"größe in cm": ""},
+        "/größe in cm",
+        strict=True,
     ),
 }

@@ -129,8 +129,9 @@ def test_a_type_that_no_schema_describes_is_misuse_at_once() -> None:
 
 @pytest.mark.parametrize("name", ["response_format", "output_type", "response_schema"])
 def test_the_names_of_others_are_told_this_one(name: str) -> None:
+    given: dict[str, Any] = {name: Weather}
     with pytest.raises(Misuse, match="that is answer="):
-        geode.session(model=ScriptedModel(), **{name: Weather})
+        geode.session(model=ScriptedModel(), **given)
 
 
 # ---- what does not fit -------------------------------------------------------------------------

@@ -6,14 +6,17 @@ own rules, which are those of the servers.
 
 from __future__ import annotations
 
+import json
 from typing import Any, Final
 
 import pytest
 
 from geode.domain.json_value import dump_json
 from geode.domain.loop.outcome import Answered, Failed
+from geode.domain.policy import Policy
 from geode.domain.schema_words import places
-from geode.domain.script import says
+from geode.domain.script import calls, says
+from geode.domain.turns import hints_of
 from geode.entrypoints.compliance.harness import ModelHarness
 from geode.entrypoints.compliance.playing import Playing
 from geode.entrypoints.compliance.shipped import (
@@ -56,14 +59,12 @@ async def test_an_answer_that_fits_and_one_that_does_not(harness: type[ModelHarn
         return
     assert isinstance(outcome, Answered), outcome
     assert (outcome.value, playing.count) == (row.fits, 2)
-    (told,) = [turn for turn in outcome.conversation.turns if getattr(turn, "hints", ())]
-    assert f"\n{row.at}: " in told.hints[0].text
+    (told,) = hints_of(outcome.conversation.turns)
+    assert f"\n{row.at}: " in told.text
 
 
 def sent(harness: ModelHarness, playing: Playing) -> dict[str, Any]:
     """The schema on the wire, beside what stands there with it."""
-    import json
-
     body = json.loads(playing.bodies()[0])
     match getattr(harness, "wire", ""):
         case "messages":
@@ -77,9 +78,6 @@ def sent(harness: ModelHarness, playing: Playing) -> dict[str, Any]:
 @pytest.mark.parametrize("streamed", [False, True], ids=["whole", "streamed"])
 @pytest.mark.parametrize("harness", [MessagesHarness, ResponsesHarness])
 async def test_the_schema_goes_out_beside_tools_and_in_the_wrap_up(harness: type[ModelHarness], streamed: bool) -> None:
-    from geode.domain.policy import Policy
-    from geode.domain.script import calls
-
     row, policy = ROWS["string"], Policy(max_rounds=2)
     async with harness().playing(calls(("read", {"path": "a"})), says('{"a":"x"}')) as playing:
         outcome = await playing.run(streamed=streamed, answer=row.schema, policy=policy)

@@ -120,9 +120,9 @@ def test_wrong_twice_fails_with_the_errors_and_the_text() -> None:
 @pytest.mark.parametrize("repairs", [0, 1, 3])
 def test_the_policy_says_how_often_an_answer_is_sent_back(repairs: int) -> None:
     state = typed(Policy(answer_repairs=repairs))
-    for _ in range(repairs):
+    for number in range(repairs):
         state = replied(state, "{}", answer=WRONG)
-        assert model_call(state)
+        assert model_call(state).round == number + 2
     assert ending(replied(state, "{}", answer=WRONG)).reason == "answer_invalid"
 
 
