@@ -183,7 +183,10 @@ async def test_a_cancellation_of_whoever_opens_a_session_passes() -> None:
         await running
 
 
-@pytest.mark.parametrize("listing", [None, ["grep"], Listing((found("a"), found("a"))), Listing(("a",))])  # type: ignore[arg-type]
+NO_TOOLS: Any = ("a",)
+
+
+@pytest.mark.parametrize("listing", [None, ["grep"], Listing((found("a"), found("a"))), Listing(NO_TOOLS)])
 async def test_a_source_that_gives_no_listing(listing: Any) -> None:
     docs = Shelf("docs")
 
