@@ -27,9 +27,9 @@ def answer_problem(schema: Mapping[str, Any], profile: SchemaProfile) -> str:
     """Why a server of this kind takes no answer by `schema`; "" where it does."""
     if schema.get("type") != "object":
         return "a response_schema describes an object at its root: put the value into a property of one"
-    refused = next((word for word in schema if word in profile.root_refused), "")
+    refused = [word for word in schema if word in profile.root_refused]
     if refused:
-        return f"a response_schema has no {refused} at its root here: put it into a property"
+        return f"a response_schema has no {refused[0]} at its root here: put it into a property"
     form = profile.strict
     return _closed_problem(schema, profile, form) if profile.answers_closed and form is not None else ""
 

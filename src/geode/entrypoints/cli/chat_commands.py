@@ -203,9 +203,7 @@ COMMANDS: Final[Mapping[str, Command]] = {
     "approve": Command(
         "[WHICH]", "which tools may run, in the words of --approve: names with commas, all, none, ask", _approve
     ),
-    "cost": Command(
-        "", "tokens by model so far, and what they cost: as the provider charged it, else by the table of prices", _cost
-    ),
+    "cost": Command("", "tokens by model so far, and what they cost where that is known", _cost),
     "resume": Command("[RUN]", "go on with a run that waits or was cut off; without RUN, list them", _resume),
     "clear": Command("", "begin a new conversation", _clear),
     "quit": Command("", "end the chat, as Ctrl-D does", _quit),

@@ -24,7 +24,7 @@ from geode.domain.provider import Provider
 from geode.domain.relay import relay_options
 from geode.domain.request import AdapterCallRequest
 from geode.domain.routing import Route, price_for, resolve
-from geode.domain.targets import BUILT_IN, OPENROUTER
+from geode.domain.targets import BUILT_IN
 from geode.domain.thinking import Thinking, parse_thinking
 from geode.domain.turns import UserTurn
 from geode.entrypoints.config import Configuration, configuration, no_model
@@ -194,7 +194,7 @@ class SessionModels:
             target = model.route.target
             if target.credential.billing == "subscription":
                 why = f"{target.name} is paid for by a plan, and no call has a price of its own"
-            elif target.identity == OPENROUTER:  # says itself what it charged
+            elif target.transport is not None and target.transport.dialect == "openrouter":  # says itself what it charged
                 continue
             else:
                 row = f'[prices] "{model.route.id}" = {{ input = …, output = … }}'
