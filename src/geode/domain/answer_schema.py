@@ -13,7 +13,7 @@ from typing import Any, Final
 from geode.domain.json_value import dump_json
 from geode.domain.projection import projected
 from geode.domain.schema_profile import SchemaProfile, StrictForm
-from geode.domain.schema_words import Schema, list_in, with_children
+from geode.domain.schema_words import Schema, list_in, object_in, required_of, with_children
 from geode.domain.strict import in_strict_form, load_of, strict_problem
 
 _UNNAMED: Final = "response"
@@ -56,7 +56,7 @@ def sent_answer(schema: Mapping[str, Any], profile: SchemaProfile) -> tuple[Sche
     if form is None:
         return sent, False
     if profile.answers_closed:
-        return in_strict_form(_loosened(sent, form), form), True
+        return in_strict_form(_held(sent, form), form), True
     if _is_free(sent) or load_of(sent).optional or strict_problem(sent, form):
         return sent, False
     return in_strict_form(sent, form), True
@@ -66,7 +66,7 @@ def _closed_problem(schema: Schema, profile: SchemaProfile, form: StrictForm) ->
     """What does not go into a grammar of closed objects, also when all is left out that can be said in words."""
     if _is_free(schema):
         return "a response_schema names the properties of its answer here: objects that are free cannot be asked for"
-    sent = _loosened(projected(schema, replace(profile, bound_keys=False)), form)
+    sent = _held(projected(schema, replace(profile, bound_keys=False)), form)
     problem = strict_problem(sent, form)
     load = load_of(sent)
     if problem is None and form.optional is not None and load.optional > form.optional:
@@ -79,6 +79,18 @@ def _closed_problem(schema: Schema, profile: SchemaProfile, form: StrictForm) ->
 def _is_free(schema: Schema) -> bool:
     """Whether its root takes any properties, and names none."""
     return not schema.get("properties") and schema.get("additionalProperties") is not False
+
+
+def _held(schema: Schema, form: StrictForm) -> Schema:
+    """`schema` as far as the grammar holds it. Where that has no optional properties, the answer gives them all."""
+    loosened = _loosened(schema, form)
+    return _required(loosened) if form.nullable else loosened
+
+
+def _required(schema: Schema) -> Schema:
+    node = with_children(schema, _required)
+    names = list(object_in(node.get("properties")))
+    return {**node, "required": names} if names and set(names) != required_of(node) else node
 
 
 def _loosened(schema: Schema, form: StrictForm) -> Schema:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final, Literal, TypeAlias
 
 TupleForm: TypeAlias = Literal["prefixItems", "items"]
@@ -102,6 +102,9 @@ ANTHROPIC: Final = SchemaProfile(
     answers_closed=True,
 )
 OPENAI: Final = SchemaProfile("openai", _OPENAI_ROOT, strict=_OPENAI_STRICT, most_tools=128)
+# The programs: one makes a tool of the schema of an answer, the other has it strict in any case.
+CLAUDE_CLI: Final = replace(ANTHROPIC, name="claude-cli", answers_closed=False)
+CODEX_CLI: Final = replace(OPENAI, name="codex-cli", answers_closed=True)
 # What any server that knows JSON Schema takes: for reading a schema that somebody else wrote.
 PLAIN: Final = SchemaProfile("plain", frozenset(), root_properties=False, array_items=False, tuples="prefixItems")
 # Strict is passed on to whoever serves the model.

@@ -31,14 +31,18 @@ from geode.entrypoints.compliance.shipped_servers import CodexOAuthHarness
 from tests.unit.entrypoints.answer_schemas import ROWS, Row
 
 # What an adapter does not take, by the columns of the table.
-EVERYTHING: Final = (ScriptedHarness, ClaudeCliHarness, CodexCliHarness)
-ROOTED: Final = (ResponsesHarness, CodexOAuthHarness, ChatOpenaiHarness, ChatOpenrouterHarness)
-HARNESSES: Final[tuple[type[ModelHarness], ...]] = (*EVERYTHING, *ROOTED, MessagesHarness)
+EVERYTHING: Final = (ScriptedHarness,)
+ROOTED: Final = (ClaudeCliHarness, ResponsesHarness, CodexOAuthHarness, ChatOpenaiHarness, ChatOpenrouterHarness)
+HARNESSES: Final[tuple[type[ModelHarness], ...]] = (*EVERYTHING, *ROOTED, MessagesHarness, CodexCliHarness)
+# What cannot be made strict: free keys, a union at the root, and parts that say what they hold in `allOf` alone.
+NEVER_STRICT: Final = ("free", "map", "patternProperties", "union at the root", "allOf")
 EACH = pytest.mark.parametrize("harness", HARNESSES, ids=lambda harness: harness.__name__.removesuffix("Harness"))
 OF_THE_TABLE = pytest.mark.parametrize("row", ROWS.values(), ids=ROWS)
 
 
 def takes(harness: type[ModelHarness], row: Row) -> bool:
+    if harness is CodexCliHarness:
+        return row not in [ROWS[name] for name in NEVER_STRICT]
     return row.closed if harness is MessagesHarness else row.rooted or harness in EVERYTHING
 
 

@@ -29,6 +29,7 @@ from geode.domain.failures import CallFailure
 from geode.domain.json_value import dump_json
 from geode.domain.reply import AdapterCallResult, Stop
 from geode.domain.request import Capabilities
+from geode.domain.schema_profile import CLAUDE_CLI
 from geode.domain.usage import Usage
 
 CAPABILITIES: Final = Capabilities(
@@ -38,6 +39,7 @@ CAPABILITIES: Final = Capabilities(
     temperature=False,
     output_limit=False,
     response_schema=True,
+    schemas=CLAUDE_CLI,
 )
 # Of standard input, and of one argument on Linux (128 KiB with its end).
 _MOST_PROMPT: Final = 10_000_000

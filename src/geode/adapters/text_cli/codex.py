@@ -19,6 +19,7 @@ from geode.domain.content import Text
 from geode.domain.failures import CallFailure
 from geode.domain.reply import AdapterCallResult, Stop
 from geode.domain.request import Capabilities
+from geode.domain.schema_profile import CODEX_CLI
 from geode.domain.usage import Usage
 
 CAPABILITIES: Final = Capabilities(
@@ -28,6 +29,7 @@ CAPABILITIES: Final = Capabilities(
     temperature=False,
     output_limit=False,
     response_schema=True,
+    schemas=CODEX_CLI,
 )
 _MOST_PROMPT: Final = 1_048_576
 _SYSTEM: Final = "instructions.md"

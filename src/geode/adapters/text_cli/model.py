@@ -15,6 +15,7 @@ from geode.adapters.http_json.endpoint import Endpoint
 from geode.adapters.text_cli.process import Ran, run
 from geode.adapters.text_cli.programs import Answer, Asked, TextProgram, not_asked
 from geode.adapters.text_cli.transcript import transcript
+from geode.domain.answer_schema import sent_answer
 from geode.domain.failures import CallFailure, effective_status
 from geode.domain.json_value import dump_json
 from geode.domain.models import ModelRow
@@ -74,7 +75,7 @@ class TextCliModel:
             request.model,
             prompt,
             request.system,
-            "" if request.response_schema is None else dump_json(request.response_schema),
+            self._schema(request),
             request.effort or "",
             "subscription" if secret is None else "api_key",
             "" if secret is None else secret.get_secret_value(),
@@ -82,6 +83,13 @@ class TextCliModel:
             self.endpoint.base_url,
             min(request.limits.call_timeout_seconds, _MOST_SECONDS),
         )
+
+    def _schema(self, request: AdapterCallRequest) -> str:
+        """The schema of the answer, as JSON, in the form that the program passes on."""
+        schema, profile = request.response_schema, self.capabilities.schemas
+        if schema is None:
+            return ""
+        return dump_json(sent_answer(schema, profile)[0] if profile is not None and profile.answers_closed else schema)
 
     async def _asked(self, asked: Asked) -> Answer:
         if problem := self.program.problem(asked):

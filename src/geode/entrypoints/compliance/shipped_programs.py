@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any, Final
@@ -11,9 +12,11 @@ from geode.adapters.text_cli.codex import CODEX
 from geode.domain.json_value import dump_json
 from geode.domain.models import rows_for
 from geode.domain.request import Capabilities
+from geode.domain.schema_profile import CLAUDE_CLI, CODEX_CLI
 from geode.domain.targets import BUILT_IN
 from geode.entrypoints.compliance.harness import Withheld
 from geode.entrypoints.compliance.program_harness import Printed, ProgramHarness
+from geode.entrypoints.emulator.rules_openai import parameters
 from geode.entrypoints.routes.capabilities import shipped_table
 
 _TEXT_ALONE: Final = Capabilities(
@@ -26,7 +29,7 @@ class ClaudeCliHarness(ProgramHarness):
 
     name, program, model = "claude-cli", CLAUDE, "claude-opus-5"
     rows = rows_for(BUILT_IN["claude-cli"], shipped_table().models)
-    capabilities = replace(_TEXT_ALONE, models=rows)
+    capabilities = replace(_TEXT_ALONE, models=rows, schemas=CLAUDE_CLI)
     stops = frozenset({"end", "max_tokens", "refusal"})
     withheld = Withheld(calls=True, words=frozenset({404}), hints=True)
 
@@ -109,7 +112,7 @@ class CodexCliHarness(ProgramHarness):
 
     name, program, model = "codex-cli", CODEX, "gpt-5.2"
     rows = rows_for(BUILT_IN["codex-cli"], shipped_table().models)
-    capabilities = replace(_TEXT_ALONE, models=rows)
+    capabilities = replace(_TEXT_ALONE, models=rows, schemas=CODEX_CLI)
     stops = frozenset({"end", "max_tokens"})
     withheld = Withheld(
         calls=True,
@@ -149,6 +152,12 @@ class CodexCliHarness(ProgramHarness):
             "effort": configured.get("model_reasoning_effort", "").strip('"') or None,
             "schema": files.get("schema.json"),
         }
+
+    def objections(self, body: Mapping[str, Any]) -> Sequence[str]:
+        """The program says of every schema that it is strict."""
+        schema = body.get("schema")
+        found = () if schema is None else parameters("responses.openai", (), "codex_output_schema", json.loads(schema), True)
+        return [f"{rule}: {text}" for rule, _, text in found]
 
 
 def _option(arguments: Sequence[str], name: str) -> str | None:
