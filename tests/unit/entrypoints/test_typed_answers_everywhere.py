@@ -28,6 +28,7 @@ from geode.entrypoints.compliance.shipped import (
 )
 from geode.entrypoints.compliance.shipped_programs import ClaudeCliHarness, CodexCliHarness
 from geode.entrypoints.compliance.shipped_servers import CodexOAuthHarness
+from geode.entrypoints.emulator import Dialect, Protocol, check
 from tests.unit.entrypoints.answer_schemas import ROWS, Row
 
 # What an adapter does not take, by the columns of the table.
@@ -125,3 +126,48 @@ async def test_the_place_of_what_cannot_be_asked_for_is_named() -> None:
         outcome = await ran(playing, ROWS["map"])
     assert isinstance(outcome, Failed)
     assert "/properties/a/additionalProperties" in outcome.why
+
+
+# ---- the witness -------------------------------------------------------------------------------
+
+
+def objections(wire: Protocol, dialect: Dialect, schema: Any, **more: Any) -> set[str]:
+    """The rules that the emulator says a request with this format breaks."""
+    found = {"type": "json_schema", "schema": schema, **more}
+    body: dict[str, Any] = {"model": "claude-opus-5", "max_tokens": 10, "messages": [{"role": "user", "content": "hi"}]}
+    if wire == "responses":
+        body = {"model": "gpt-4.1", "input": "hi", "text": {"format": {"name": "response", **found}}}
+    else:
+        body["output_config"] = {"format": found}
+    return {one.rule for one in check(wire, body, dialect)}
+
+
+@pytest.mark.parametrize(
+    ("row", "rule"),
+    [
+        ("string", None),
+        ("open", "messages.anthropic.output_format.additional_properties"),
+        ("bounds", "messages.anthropic.strict.numeric_bounds"),
+        ("lengths of texts", "messages.anthropic.strict.numeric_bounds"),
+        ("recursive", "messages.anthropic.strict.recursive"),
+    ],
+)
+def test_the_emulator_refuses_what_anthropics_grammar_does_not_hold(row: str, rule: str | None) -> None:
+    assert objections("messages", "anthropic", ROWS[row].schema) == ({rule} if rule else set())
+
+
+@pytest.mark.parametrize(
+    ("row", "strict", "rule"),
+    [
+        ("string", True, None),
+        ("optional", False, None),
+        ("optional", True, "responses.openai.strict.required_all"),
+        ("open", False, None),
+        ("open", True, "responses.openai.strict.additional_properties"),
+        ("oneOf", True, "responses.openai.strict.oneof"),
+        ("union at the root", False, "responses.openai.schema.root_combinator"),
+    ],
+)
+def test_the_emulator_refuses_what_openai_does_not_take(row: str, strict: bool, rule: str | None) -> None:
+    found = objections("responses", "openai", ROWS[row].schema, strict=strict)
+    assert (rule in found) if rule else found == set()
