@@ -94,9 +94,9 @@ OTHERS = (Owner("other-payg", "other-1"), Owner("acme-payg", "acme-2"))
 
 BESIDE: list[Literal["finish_tools", "early"]] = ["finish_tools", "finish_tools", "early"]
 # What the answer has to fit, in runs in which it has to.
-TYPED = [None, None, AnswerTerms("digest", "{}")]
+TYPED = [None, AnswerTerms("digest", "{}")]
 
-FITTING: list[AnswerVerdict] = [Valid(), Invalid(("/a: bad",))]
+FITTING: list[AnswerVerdict] = [Valid(), *[Invalid(("/a: bad",))] * 2]
 
 T = TypeVar("T")
 

@@ -23,6 +23,7 @@ from geode.domain.content import Text
 from geode.domain.loop.outcome import ExhaustedReason, FailedReason
 from geode.domain.retry import RetryPolicy
 from geode.domain.script import Called, Reply, Step, calls, cut, fails, pauses, refuses, says
+from geode.domain.targets import Quirks
 from geode.domain.turns import UserTurn, hints_of
 from geode.entrypoints.emulator import Emulator, running
 from geode.entrypoints.routes.registry import forget_adapters
@@ -102,7 +103,9 @@ async def a_model(wire: str, steps: Sequence[Step]) -> AsyncIterator[dict[str, A
     emulator = Emulator(steps)
     async with running(emulator) as server:
         base = server.base_url if wire == "messages" else f"{server.base_url}/v1"
-        yield {"model": "lab/m", "providers": [Provider("lab", wire=cast("WireName", wire), base_url=base)]}
+        quirks = Quirks(response_schema=True) if wire == "chat" else Quirks()
+        provider = Provider("lab", wire=cast("WireName", wire), base_url=base, quirks=quirks)
+        yield {"model": "lab/m", "providers": [provider]}
     assert [one.violations for one in emulator.received if one.violations] == [], "each request is lawful"
     assert emulator.position == len(steps)
 
@@ -145,6 +148,7 @@ REASONS: list[tuple[str, list[Step], dict[str, Any]]] = [
     ("auth_error", [fails(401)], {}),
     ("request_error", [fails(400)], {}),
     ("model_error", [fails(500)], {"policy": Policy(retry=ONCE)}),
+    ("answer_invalid", [says("Hello."), says("Hello?")], {"answer": {"type": "object", "properties": {"a": {"type": "null"}}}}),
     ("stopped", [LOOK], {"stop": True}),
     ("suspended", [calls(("memory", {}))], {"approve": lambda call: Later()}),
 ]
