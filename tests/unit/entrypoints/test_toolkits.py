@@ -134,6 +134,14 @@ def test_what_is_no_toolkit_is_refused_at_once(given: Any) -> None:
         geode.session(model=ScriptedModel(), tools=TOOLS, toolkit=given)
 
 
+def test_a_function_that_has_to_be_waited_for_is_refused_at_once() -> None:
+    async def by_user(context: ToolkitContext) -> Toolkit:
+        return READING
+
+    with pytest.raises(Misuse, match="write def by_user, not async def"):
+        geode.session(model=ScriptedModel(), tools=TOOLS, toolkit=by_user)  # type: ignore[arg-type]
+
+
 def test_a_name_that_no_tool_has_is_refused_with_the_closest() -> None:
     with pytest.raises(Misuse, match=r'names "read_pag", this session has no such tool; did you mean read_page\?'):
         geode.session(model=ScriptedModel(), tools=TOOLS, toolkit=Toolkit("reading", allow=["read_pag"]))

@@ -6,9 +6,12 @@ import asyncio
 import base64
 import json
 import logging
+import subprocess
+import sys
 import time
 from collections.abc import Mapping
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -342,3 +345,55 @@ async def test_a_large_body_of_tools_keeps_its_order() -> None:
 
     async with web(answer) as server, listed(at(server)) as (_, listing):
         assert [tool.spec.name for tool in listing.tools] == names
+
+
+# ------------------------------------------------------------------------------------------------ beside programs
+
+FRESH = """
+import asyncio, sys
+
+from geode import McpServer
+from geode.adapters.mcp.source import McpSource
+from geode.ports.tool_sources import ToolSourceError
+
+
+async def what_became_of(server):
+    try:
+        async with McpSource(server).opened() as source:
+            return len((await source.listing()).tools)
+    except ToolSourceError as error:
+        return str(error)
+
+
+async def main():
+    program = McpServer("program", command=[sys.executable, sys.argv[1]])
+    address = McpServer("address", url="http://127.0.0.1:1/mcp")
+    print(*await asyncio.gather(what_became_of(program), what_became_of(address)), sep="\\n")
+
+
+asyncio.run(main())
+"""
+SERVER = """
+from mcp.server import MCPServer
+
+server = MCPServer("demo")
+
+
+@server.tool()
+def add(a: int, b: int) -> int:
+    return a + b
+
+
+server.run()
+"""
+
+
+def test_a_program_and_an_address_are_opened_side_by_side_in_a_new_process(tmp_path: Path) -> None:
+    """Both are the first to need the protocol's package, each in a thread of its own."""
+    (tmp_path / "server.py").write_text(SERVER)
+    done = subprocess.run(
+        [sys.executable, "-c", FRESH, str(tmp_path / "server.py")], capture_output=True, text=True, check=True, timeout=120
+    )
+    tools, lost = done.stdout.splitlines()
+    assert tools == "1"
+    assert lost.startswith('MCP server "address" was lost')
