@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from collections import Counter
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, AsyncExitStack, contextmanager
 from dataclasses import dataclass, field, replace
@@ -10,7 +11,7 @@ from typing import Final
 
 from geode.application.catalog import Catalog
 from geode.application.foreign import Noted, explained, text_of, warn
-from geode.domain.tool_names import OwnName, qualified, visible_names
+from geode.domain.tool_names import OwnName, visible_names
 from geode.ports.clock import Clock
 from geode.ports.schema import SchemaValidator
 from geode.ports.tool_sources import Listing, OpenSource, ToolSource, ToolSourceError
@@ -24,11 +25,11 @@ AGAIN_SECONDS: Final = 60.0
 class Offer:
     """All tools of a runtime at one time.
 
-    `aliases` has the further name of each tool of a source, `SOURCE__TOOL`; `told` is what operators should know.
+    `owns` says of each tool of a source what that calls it; `told` is what operators should know.
     """
 
     catalog: Catalog
-    aliases: Mapping[str, str] = field(default_factory=dict[str, str])
+    owns: Mapping[str, OwnName] = field(default_factory=dict[str, OwnName])
     told: tuple[str, ...] = ()
 
 
@@ -170,9 +171,9 @@ class SharedTools:
 
     def _remake(self) -> None:
         own_names = [OwnName(kept.source.name, tool.spec.name) for kept in self._kept for tool in kept.listing.tools]
-        names = visible_names(self._taken, own_names, self._prefixed)
+        names = visible_names(self._taken, own_names, self._prefixed, [source.name for source in self._sources])
         tools, told = list(self._own), list[str]()
-        aliases: dict[str, str] = {}
+        owns: dict[str, OwnName] = {}
         for kept in self._kept:
             told += [*filter(None, (kept.failed,)), *kept.listing.left_out]
             for tool in kept.listing.tools:
@@ -183,8 +184,8 @@ class SharedTools:
                 if own.tool in self._taken:
                     told.append(f"{own.source}: its tool {own.tool} is called {names[own]}; this session has one of that name")
                 tools.append(_named(tool, names[own], kept.source))
-                aliases[names[own]] = qualified(own)
-        self.offer = Offer(Catalog.of(tools, self._validator), aliases, tuple(told))
+                owns[names[own]] = own
+        self.offer = Offer(Catalog.of(tools, self._validator), owns, tuple(told))
 
 
 def _named(tool: Tool, name: str, source: ToolSource) -> Tool:
@@ -202,7 +203,7 @@ def _checked(listing: object) -> Listing:
     if not isinstance(listing, Listing) or not all(isinstance(tool, Tool) for tool in listing.tools):
         raise ToolSourceError(f"its listing is of type {type(listing).__name__}, not a Listing of Tools")
     names = [tool.spec.name for tool in listing.tools]
-    twice = next((name for name in names if names.count(name) > 1), None)
+    twice = next((name for name, count in Counter(names).items() if count > 1), None)
     if twice is not None:
         raise ToolSourceError(f"its listing has two tools called {twice!r:.80}")
     return listing
