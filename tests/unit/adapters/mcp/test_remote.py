@@ -57,6 +57,20 @@ async def test_a_key_that_a_server_quotes_is_not_shown() -> None:
             await called(listing, "add")
 
 
+@pytest.mark.parametrize("quoted", [f"user:{KEY}", f"/mcp?token={KEY}", base64.b64encode(f"user:{KEY}".encode()).decode()])
+async def test_what_is_secret_in_an_address_is_not_shown_where_the_server_quotes_it(quoted: str) -> None:
+    def refusing(message: dict[str, Any], _: Headers) -> Answer:
+        return 200, {"jsonrpc": "2.0", "id": message["id"], "error": {"code": -1, "message": f"no: {quoted}"}}, {}
+
+    async with web(refusing) as server:
+        with pytest.raises(ToolSourceError) as caught:
+            async with opened(McpServer("demo", url=server.base_url.replace("//", f"//user:{KEY}@") + f"?token={KEY}")):
+                pass
+    assert "is not understood: no: " in str(caught.value)
+    assert KEY not in str(caught.value)
+    assert quoted not in str(caught.value)
+
+
 @pytest.mark.parametrize("status", [301, 302, 303, 307, 308])
 async def test_a_redirect_to_another_host_is_not_followed(status: int) -> None:
     async with web(lambda message, _: answered(message)) as other:
