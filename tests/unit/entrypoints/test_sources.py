@@ -356,6 +356,25 @@ async def test_a_suspended_run_finds_its_tool_in_another_process_by_its_name() -
     assert isinstance(again, geode.Suspended), "another server of the same name is asked about again"
 
 
+async def test_a_tool_that_changed_while_its_run_was_suspended_is_asked_about_again_in_the_same_process_too() -> None:
+    """Spec section 4: bound again by name when it is resumed, and one that changed is asked again."""
+
+    async def later(call: geode.ToolUseBlock) -> geode.Later:
+        return geode.Later()
+
+    dangerous = geode.SafetyTier.DANGEROUS
+    docs = Shelf("docs", found("erase", "a page", description="Erase a page.", tier=dangerous))
+    model = ScriptedModel(calls(("erase", {})), says("done"))
+    async with geode.session(model=model, tools=[docs], approve=later) as loop:
+        first = await loop.run("go")
+        assert isinstance(first, geode.Suspended)
+        docs.now_has(found("erase", "everything", description="Erase everything.", tier=dangerous))
+        again = await loop.resume(first.snapshot, {call.id: geode.Approve() for call in first.asked})
+        assert isinstance(again, geode.Suspended), "what was approved is another tool now"
+        outcome = await loop.resume(again.snapshot, {call.id: geode.Approve() for call in again.asked})
+    assert texts(outcome) == [("ok", "everything")]
+
+
 async def test_a_session_that_nobody_watches_says_which_found_tools_will_be_denied(caplog: pytest.LogCaptureFixture) -> None:
     """Spec section 4, and once all of them are known."""
     docs = Shelf("docs", *(found(f"erase_{n}", tier=geode.SafetyTier.DANGEROUS) for n in range(22)))
