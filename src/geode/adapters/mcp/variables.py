@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
+from itertools import pairwise
 from typing import Final
 from urllib.parse import unquote_plus, urlsplit
 
@@ -59,7 +60,7 @@ def _secrets_of_command(command: Sequence[str]) -> Iterator[str]:
 
     Not each argument: without the name of a package or a script nobody could tell why a program does not start.
     """
-    for before, word in zip(command, command[1:], strict=False):
+    for before, word in pairwise(command):
         name, sign, value = word.partition("=")
         if before.startswith("--") and "=" not in before and not word.startswith("-"):
             yield word
