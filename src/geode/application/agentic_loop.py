@@ -208,7 +208,7 @@ class AgenticLoop:
 
     async def _tools_of(self, stored: State) -> ToolsInForce:
         """Those of now: what a person was asked about may be another tool since."""
-        await self._tools.shared.refreshed()
+        await self._tools.shared.refreshed(self._policy.call_timeout_seconds)
         return self._tools.of_run(stored.terms.run_id, stored.counters.rounds, open=stored.open is not None)
 
     def _resumed(

@@ -87,7 +87,7 @@ class ToolsInForce:
         """
         if (call.round == self._round and self._looked) or isinstance(state.closed.turns[-1], AssistantTurn):
             return None
-        offer = await self._of.shared.refreshed()
+        offer = await self._of.shared.refreshed(call.timeout_seconds)
         if offer is not self._offer or (call.round != self._round and self._of.chooses):
             before, self._offer = self.now, offer
             self.now = self._made(offer, call.round)
