@@ -109,7 +109,8 @@ class SharedTools:
     async def refreshed(self, seconds: float) -> Offer:
         """What there is now, looked at again where a source says that it changed. What fails keeps what it had.
 
-        So does what takes longer than `seconds`; the look itself goes on, and the next one who asks has it. A source that could not be opened is tried again beside the runs, which do not wait for it.
+        So does what takes longer than `seconds`; the look itself goes on, and the next one who asks has what it found.
+        A source that could not be opened is tried again beside the runs, which do not wait for it.
         """
         if self._reopening is None and any(one.open is None and self._rested(one) for one in self._kept):
             self._reopening = asyncio.create_task(self._reopen())
