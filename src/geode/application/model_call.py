@@ -97,6 +97,7 @@ class Asking:
             self.temperature,
             None if concludes else self.thinking,
             streamed,
+            affinity=state.terms.run_id,
             deferred=tools.deferred,
         )
 

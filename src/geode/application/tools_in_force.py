@@ -106,7 +106,9 @@ class ToolsInForce:
             self.news.append(("tools_changed", change))
 
     def _made(self, offer: Offer, round: int) -> Catalog:
-        self.news += [("tool_source", text) for text in offer.told if text not in self._told]
+        for text in offer.told:
+            if text not in self._told:
+                self.news.append(("tool_source", text))
         self._told.update(offer.told)
         kits = self._kits(round)
         whole = offer.catalog

@@ -37,9 +37,10 @@ class AdapterCallRequest:
     """One model call. No provider's field ever appears in it.
 
     `streamed` says whether anyone wants deltas; the reply is the same either way. `response_schema` is what the text of
-    the answer has to fit, as JSON; it has nothing to do with any tool. Lone surrogates in `system` are replaced on entry.
-    `deferred` names those of the tools that need not be shown to the model: an adapter is given them only where its
-    server searches them itself, and sends them marked.
+    the answer has to fit, as JSON; it has nothing to do with any tool. `deferred` names those of the tools that need not be
+    shown to the model: an adapter is given them only where its server searches them itself, and sends them marked.
+    `affinity` is the same in all calls that belong together, such as those of a run: a relay may keep them on one route by
+    it, and so the caches there; it is not sent as it is. Lone surrogates in `system` are replaced on entry.
     """
 
     model: str
@@ -54,6 +55,7 @@ class AdapterCallRequest:
     streamed: bool = False
     response_schema: Mapping[str, Any] | None = field(default=None, hash=False)
     deferred: frozenset[str] = frozenset()
+    affinity: str = ""
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "system", clean_text(self.system))
@@ -74,7 +76,8 @@ class Capabilities:
     `temperature`, `effort`, `output_limit` and `thinking` say which settings its wire has, `tool_search` whether it can
     send `deferred` tools for its server to search; `models` which models take less.
     `schemas` is what its server takes of names and schemas of tools; None: whatever it is given. `response_schema`: it
-    can ask for an answer that fits a schema.
+    can ask for an answer that fits a schema; `schema_barred` is what the caller's own options have against that.
+    `most_output`: output tokens that it can be asked for, whatever the model.
     """
 
     supports_tools: bool = True
@@ -90,6 +93,8 @@ class Capabilities:
     models: tuple[ModelRow, ...] = ()
     schemas: SchemaProfile | None = None
     response_schema: bool = False
+    schema_barred: str = ""
+    most_output: int | None = None
 
     def __post_init__(self) -> None:
         for what, given, known in (

@@ -183,7 +183,10 @@ async def test_a_cancellation_of_whoever_opens_a_session_passes() -> None:
         await running
 
 
-@pytest.mark.parametrize("listing", [None, ["grep"], Listing((found("a"), found("a"))), Listing(("a",))])  # type: ignore[arg-type]
+NO_TOOLS: Any = ("a",)
+
+
+@pytest.mark.parametrize("listing", [None, ["grep"], Listing((found("a"), found("a"))), Listing(NO_TOOLS)])
 async def test_a_source_that_gives_no_listing(listing: Any) -> None:
     docs = Shelf("docs")
 
@@ -457,3 +460,18 @@ async def test_a_session_that_nobody_watches_says_which_found_tools_will_be_deni
         "erase_19 is DANGEROUS and 2 more and the session has no approve=; every call will be denied. "
         "Add approve=, or tiers= or trusted=True of the McpServer"
     )
+
+
+async def test_what_was_allowed_to_one_server_is_not_allowed_to_another_of_a_like_name() -> None:
+    """Spec section 4: for one tool of one server. `a-b` and `a_b` are two, whatever letters a provider takes."""
+    asked: list[str] = []
+
+    async def ask(call: geode.ToolUseBlock) -> geode.Approve:
+        asked.append(call.name)
+        return geode.Approve(always="tool")
+
+    dangerous = geode.SafetyTier.DANGEROUS
+    one, other = Shelf("a-b", found("run", tier=dangerous)), Shelf("a_b", found("run", tier=dangerous))
+    model = ScriptedModel(calls(("a-b__run", {})), calls(("a-b__run", {})), calls(("a_b__run", {})), says("done"))
+    await geode.run("go", model=model, tools=[one, other], approve=ask)
+    assert asked == ["a-b__run", "a_b__run"]
