@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import re
 
 import pytest
@@ -9,6 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from geode.domain.tool_names import OwnName, qualified, visible_names
+from geode.domain.wire_names import sent_name
 
 # Spec section 12: what every provider takes.
 FIT = re.compile(r"[A-Za-z0-9_-]{1,64}")
@@ -62,6 +64,18 @@ def test_a_prefixed_name_that_is_another_ones_own() -> None:
     names = named(("a", "b__c"), ("a__b", "c"), prefixed=("a", "a__b"))
     assert len(set(names.values())) == 2
     assert all(re.fullmatch(r"a__b__c_[0-9a-f]{10}", name) for name in names.values())
+
+
+def test_what_tells_them_apart_is_made_of_source_and_tool() -> None:
+    """By hand: the first ten digits of the SHA-256 of both with a zero between them, behind at most 53 letters."""
+    server, tool = "s" * 30, "t" * 40
+    digest = hashlib.sha256(f"{server}\0{tool}".encode()).hexdigest()[:10]
+    first = f"{server}__{tool}"[:53]
+    clash = sent_name(f"{server}__{tool}")
+    assert named((server, tool), taken=(tool, clash)) == {f"{server}/{tool}": f"{first}_{digest}"}
+    alone = "\ud800"
+    marked = named(("a", alone), taken=(sent_name(alone), sent_name(f"a__{alone}")))[f"a/{alone}"]
+    assert marked.endswith(hashlib.sha256(b"a\0\xed\xa0\x80").hexdigest()[:10])
 
 
 def test_a_plain_name_that_looks_prefixed() -> None:
