@@ -85,6 +85,25 @@ def test_a_plain_name_that_looks_prefixed() -> None:
     assert all(FIT.fullmatch(name) for name in names.values())
 
 
+def test_a_source_that_knows_the_name_with_digits_takes_it_from_nobody() -> None:
+    """Spec section 12: unique, and one failing server never takes down the others."""
+    marked = named(("a", "x"), taken=("x", "a__x"))["a/x"]
+    hostile = (("b", "x"), ("b", "a__x"), ("b", marked))
+    names = named(("a", "x"), *hostile)
+    assert len(set(names.values())) == len(names) == 4
+    assert FIT.fullmatch(names["a/x"])
+
+
+def test_a_name_that_looks_like_one_of_another_source() -> None:
+    """Also while that source has no tools, so that what was allowed to it by its name is not allowed to this one."""
+    found = [OwnName("web", "docs__erase"), OwnName("web", "my_docs__erase"), OwnName("docs", "docs__erase")]
+    assert visible_names((), found, sources=["docs", "web", "my docs"]) == {
+        OwnName("web", "docs__erase"): "web__docs__erase",
+        OwnName("web", "my_docs__erase"): "web__my_docs__erase",
+        OwnName("docs", "docs__erase"): "docs__erase",
+    }
+
+
 def test_a_name_of_the_session_that_looks_prefixed() -> None:
     names = named(("a", "x"), taken=("x", "a__x"))
     assert re.fullmatch(r"a__x_[0-9a-f]{10}", names["a/x"])

@@ -42,6 +42,13 @@ def test_what_is_in_force(toolkits: tuple[Toolkit, ...], names: set[str], inside
     assert in_force(toolkits, names) is inside
 
 
+def test_a_further_name_denies_and_never_allows() -> None:
+    only, without = Toolkit("only", allow=["erase"]), Toolkit("without", deny=["erase"])
+    assert not in_force((only,), {"docs__erase"}, {"erase"})
+    assert not in_force((without,), {"docs__erase"}, {"erase"})
+    assert in_force((without,), {"docs__fetch"}, {"fetch"})
+
+
 @pytest.mark.parametrize(
     ("value", "several"),
     [(None, ()), (READING, (READING,)), ([READING, WRITING], (READING, WRITING)), ((READING,), (READING,)), ([], ())],

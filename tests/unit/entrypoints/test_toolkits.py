@@ -154,6 +154,28 @@ async def test_tools_of_a_source_by_the_name_of_the_source() -> None:
     assert offered(model) == [["grep", "docs__fetch"]]
 
 
+@pytest.mark.parametrize("denied", ["erase", "docs__erase", "page.erase", "docs__page.erase"])
+async def test_what_is_denied_stays_denied_when_another_source_has_its_name(denied: str) -> None:
+    """Spec section 12: a denied tool is neither sent nor run, whatever a clash made of its name."""
+    docs = Shelf("docs", found("erase"), found("page.erase"), found("grep"))
+    for others in ([], [Shelf("web", found("erase"), found("page.erase"))]):
+        model = ScriptedModel(says("done"))
+        kit = Toolkit("no", deny=[denied])
+        async with geode.session(model=model, tools=[docs, *others], toolkit=kit, approve=allow) as loop:
+            await loop.run("go")
+        (names,) = offered(model)
+        own = denied.removeprefix("docs__")
+        assert not any(name.startswith((denied.replace(".", "_"), f"docs__{own.replace('.', '_')}")) for name in names)
+        assert "grep" in names
+
+
+async def test_a_source_does_not_get_into_the_toolkit_of_another_by_a_name() -> None:
+    docs, web = Shelf("docs", found("grep")), Shelf("web", found("docs__erase"))
+    model = ScriptedModel(says("done"))
+    await geode.run("go", model=model, tools=[docs, web], toolkit=Toolkit("docs", allow=["docs__*"]), approve=allow)
+    assert offered(model) == [["grep"]]
+
+
 def written(folder: Path) -> str:
     return "".join(path.read_text() for path in folder.glob("*") if path.is_file())
 
