@@ -7,8 +7,10 @@ from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, replace
 
 from geode.application.announcer import Announcer
-from geode.application.askable import Askable, window_of
+from geode.application.askable import Askable, askable, window_of
+from geode.application.auxiliary import Served
 from geode.application.catalog import Catalog
+from geode.application.compacting import NotCompacted, Summariser, told_usage
 from geode.application.foreign import explained, handed, warn
 from geode.application.hooking import Hooking
 from geode.application.one_call import one_call
@@ -17,7 +19,8 @@ from geode.domain.binding import bound
 from geode.domain.call_ids import with_unique_ids
 from geode.domain.choice import Named, ToolChoice, choice_word
 from geode.domain.content import Owner
-from geode.domain.loop.actions import CallModel, SwitchModel
+from geode.domain.conversation import Conversation
+from geode.domain.loop.actions import CallModel, Compact, SwitchModel
 from geode.domain.loop.inputs import CallRefused, Compacted, Input, ModelFailed, ModelReplied, Switched
 from geode.domain.loop.state import State
 from geode.domain.models import row_of
@@ -36,7 +39,10 @@ from geode.ports.model import CallPart, Delta, ModelAdapter, TextPart, ThinkingP
 
 @dataclass(frozen=True, slots=True)
 class Asking:
-    """What every request of a session has in common, while one model is asked; `fallbacks` may be asked after it."""
+    """What every request of a session has in common, while one model is asked; `fallbacks` may be asked after it.
+
+    `summariser` writes the summaries of conversations that are too long; None: the model that is asked.
+    """
 
     adapter: ModelAdapter
     model: str
@@ -46,6 +52,7 @@ class Asking:
     thinking: Thinking | None = None
     fallbacks: tuple[Askable, ...] = ()
     price: Price | None = None
+    summariser: Askable | None = None
 
     @property
     def owner(self) -> Owner:
@@ -99,6 +106,13 @@ class Asking:
             streamed,
             deferred=tools.deferred,
         )
+
+    def summarising(self, request: AdapterCallRequest) -> Summariser:
+        """Who makes conversations shorter, where `request` is what would be asked next."""
+        if self.summariser is not None:
+            return Summariser(self.summariser, self.system)
+        own = askable(self.adapter, self.model, price=self.price)
+        return Summariser(own, request.system, lambda conversation: replace(request, conversation=conversation))
 
 
 class ModelCall:
@@ -162,15 +176,50 @@ class ModelCall:
         left_out = () if request is built else [tool.name for tool in built.tools if tool not in request.tools]
         return await self._replied(reply if items is reply.items else replace(reply, items=items), left_out)
 
-    async def compact(self, state: State) -> Compacted:
-        """The conversation as the application makes it shorter."""
+    async def compact(self, state: State, asked: Compact) -> Compacted:
+        """The conversation as the application makes it shorter, or as geode does where the policy says so."""
         found = await self._hooking.compact(state.closed)
-        if isinstance(found, Veto):
-            return Compacted(self._clock.now(), None, found.why)
+        if found is None and state.terms.policy.compact_above is not None:
+            return await self._summarised(state, asked)
+        if isinstance(found, Conversation):
+            await self._tell_compacted(state, asked, found)
+            return Compacted(self._clock.now(), found)
+        why = "no hook made it shorter" if found is None else found.why
+        return await self._not_compacted(asked, NotCompacted(why))
+
+    async def _summarised(self, state: State, asked: Compact) -> Compacted:
+        closed = await self._open(state.terms.owner, asked.call.timeout_seconds)
+        if closed:
+            return await self._not_compacted(asked, NotCompacted(f"{state.terms.owner.adapter} cannot be asked: {closed}"))
+        request = self._asking.request(state, asked.call, self._tools.now, streamed=False)
+        if self._asking.summariser is None:
+            # What must not leave unguarded must not do so here either.
+            guarded = await self._hooking.before_model(request)
+            if isinstance(guarded, Veto):
+                return await self._not_compacted(asked, NotCompacted(guarded.why))
+            request = guarded
+        policy = state.terms.policy
+        keep = policy.compact_keep_rounds if asked.ahead or state.counters.compactions == 1 else 0
+        made = await self._asking.summarising(request).shorter(state.closed, policy, keep, self._clock, self._announcer)
+        failed = made.swap().value_or(None)
+        if failed is not None:
+            return await self._not_compacted(asked, failed)
+        compaction = made.unwrap()
+        await self._tell_compacted(state, asked, compaction.conversation, compaction.served)
+        return Compacted(self._clock.now(), compaction.conversation, usage=compaction.usage)
+
+    async def _tell_compacted(self, state: State, asked: Compact, found: Conversation, served: Served | None = None) -> None:
         model, turns = state.terms.owner.model, len(state.closed.turns)
-        text = f"the conversation was too long for {model}; it was compacted from {turns} turns"
-        await self._announcer.notice("compacted", f"{text} to {len(found.turns)}")
-        return Compacted(self._clock.now(), found)
+        why = asked.why if asked.ahead else f"the conversation was too long for {model}"
+        text = f"{why}; it was compacted from {turns} turns to {len(found.turns)}"
+        if served is not None:
+            text += f", with a summary by {served.owner.model} ({told_usage(served.usage)})"
+        await self._announcer.notice("compacted", text)
+
+    async def _not_compacted(self, asked: Compact, failed: NotCompacted) -> Compacted:
+        if asked.ahead:
+            await self._announcer.notice("not_compacted", f"{asked.why}; it was not compacted: {failed.why}")
+        return Compacted(self._clock.now(), None, failed.why, failed.usage)
 
     async def switch(self, asked: SwitchModel) -> Switched:
         """Have the next model at hand."""
