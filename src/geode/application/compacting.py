@@ -10,7 +10,6 @@ from returns.result import Failure, Result, Success
 from geode.application.announcer import Announcer
 from geode.application.askable import Askable
 from geode.application.auxiliary import Served, run_with_retry_policy, text_call
-from geode.domain.choice import NoTools
 from geode.domain.compaction import INSTRUCTION, NOTHING_TO_LEAVE_OUT, cut_for, shortened, unusable
 from geode.domain.content import Text
 from geode.domain.conversation import Conversation
@@ -84,4 +83,4 @@ class Summariser:
         if self.continues is None:
             return text_call(before, system=self.system, limits=limits)
         request = replace(self.continues(before), limits=limits, streamed=False)
-        return lambda _: replace(request, tool_choice=NoTools() if request.tools else request.tool_choice)
+        return lambda _: request

@@ -17,7 +17,7 @@ from geode.application.one_call import one_call
 from geode.application.tools_in_force import ToolsInForce
 from geode.domain.binding import bound
 from geode.domain.call_ids import with_unique_ids
-from geode.domain.choice import Named, ToolChoice, choice_word
+from geode.domain.choice import Auto, Named, NoTools, ToolChoice, choice_word
 from geode.domain.content import Owner
 from geode.domain.conversation import Conversation
 from geode.domain.loop.actions import CallModel, Compact, SwitchModel
@@ -112,7 +112,11 @@ class Asking:
         if self.summariser is not None:
             return Summariser(self.summariser, self.system)
         own = askable(self.adapter, self.model, price=self.price)
-        return Summariser(own, request.system, lambda conversation: replace(request, conversation=conversation))
+        # The tools stay, for the provider's cache of what was sent before holds only behind the same ones.
+        asked = replace(request, tool_choice=NoTools()) if request.tools else request
+        if "none" not in self.adapter.capabilities.choices:
+            asked = replace(request, tools=(), tool_choice=Auto(), deferred=frozenset())
+        return Summariser(own, request.system, lambda conversation: replace(asked, conversation=conversation))
 
 
 class ModelCall:

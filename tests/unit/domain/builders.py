@@ -120,6 +120,7 @@ def begun(
     conversation: Conversation = Conversation(),
     now: float = 0.0,
     fallbacks: tuple[Owner, ...] = (),
+    windows: Mapping[str, int] | None = None,
 ) -> State:
     return begin(
         run_id="run-1",
@@ -133,6 +134,7 @@ def begun(
         can_compact=can_compact,
         first_choice=first_choice,
         fallbacks=fallbacks,
+        windows=windows,
     )
 
 
