@@ -147,6 +147,7 @@ class AgenticLoop:
             temperature=asking.temperature,
             thinking=asking.thinking,
             deferred=catalog.deferred,
+            cache_key=asking.cache_key(conversation, catalog),
         )
         try:
             hooking = Hooking(around.hooks, catalog, announcer, policy.tool_timeout_seconds)

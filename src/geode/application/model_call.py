@@ -16,6 +16,7 @@ from geode.application.hooking import Hooking
 from geode.application.one_call import one_call
 from geode.application.tools_in_force import ToolsInForce
 from geode.domain.binding import bound
+from geode.domain.cache_key import cache_key
 from geode.domain.call_ids import with_unique_ids
 from geode.domain.choice import Auto, Named, NoTools, ToolChoice, choice_word
 from geode.domain.content import Owner
@@ -42,6 +43,8 @@ class Asking:
     """What every request of a session has in common, while one model is asked; `fallbacks` may be asked after it.
 
     `summariser` writes the summaries of conversations that are too long; None: the model that is asked.
+    `cache` has the beginning of each request kept by the provider for the next one, where its wire has that and there
+    will be a next one: with tools, or in a conversation that goes on.
     """
 
     adapter: ModelAdapter
@@ -53,6 +56,7 @@ class Asking:
     fallbacks: tuple[Askable, ...] = ()
     price: Price | None = None
     summariser: Askable | None = None
+    cache: bool = False
 
     @property
     def owner(self) -> Owner:
@@ -105,7 +109,13 @@ class Asking:
             None if concludes else self.thinking,
             streamed,
             deferred=tools.deferred,
+            cache_key=self.cache_key(state.closed, tools),
         )
+
+    def cache_key(self, conversation: Conversation, tools: Catalog) -> str:
+        """See `AdapterCallRequest`; "" where nothing is to be kept."""
+        wanted = self.cache and (tools.specs or len(conversation.turns) > 1)
+        return cache_key(conversation, self.system) if wanted else ""
 
     def summarising(self, request: AdapterCallRequest) -> Summariser:
         """Who makes conversations shorter, where `request` is what would be asked next."""

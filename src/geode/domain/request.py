@@ -39,7 +39,8 @@ class AdapterCallRequest:
     `streamed` says whether anyone wants deltas; the reply is the same either way. `response_schema` is what the text of
     the answer has to fit, as JSON; it has nothing to do with any tool. Lone surrogates in `system` are replaced on entry.
     `deferred` names those of the tools that need not be shown to the model: an adapter is given them only where its
-    server searches them itself, and sends them marked.
+    server searches them itself, and sends them marked. `cache_key`, where it is not empty, has the provider keep the
+    beginning for the next request with the same key, in whichever way its wire has for that.
     """
 
     model: str
@@ -54,6 +55,7 @@ class AdapterCallRequest:
     streamed: bool = False
     response_schema: Mapping[str, Any] | None = field(default=None, hash=False)
     deferred: frozenset[str] = frozenset()
+    cache_key: str = ""
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "system", clean_text(self.system))
@@ -74,7 +76,7 @@ class Capabilities:
     `temperature`, `effort`, `output_limit` and `thinking` say which settings its wire has, `tool_search` whether it can
     send `deferred` tools for its server to search; `models` which models take less.
     `schemas` is what its server takes of names and schemas of tools; None: whatever it is given. `response_schema`: it
-    can ask for an answer that fits a schema.
+    can ask for an answer that fits a schema. `cache_key`: it can ask for the beginning to be kept.
     """
 
     supports_tools: bool = True
@@ -90,6 +92,7 @@ class Capabilities:
     models: tuple[ModelRow, ...] = ()
     schemas: SchemaProfile | None = None
     response_schema: bool = False
+    cache_key: bool = False
 
     def __post_init__(self) -> None:
         for what, given, known in (

@@ -137,6 +137,7 @@ class _Sessions:
                 models.askables(self.opened, prepared.temperature, prepared.thinking),
                 models.price_of(model),
                 await self._summariser(),
+                self._settings.get("cache", "auto") == "auto",
             )
             async with self._connecting:
                 if await prepared.tools.open():

@@ -27,6 +27,7 @@ CAPABILITIES: Final = Capabilities(
     thinking=THINKING_KINDS,
     tool_search=True,
     schemas=ANTHROPIC,
+    cache_key=True,
 )
 
 

@@ -28,7 +28,13 @@ _IMAGES: Final[frozenset[MediaKind]] = frozenset({"image", "image_url", "text"})
 _PDFS: Final[frozenset[MediaKind]] = frozenset({*_IMAGES, "pdf"})
 _DOCUMENTS: Final[frozenset[MediaKind]] = frozenset({*_PDFS, "document_url"})
 CAPABILITIES: Final[Mapping[DialectName, Capabilities]] = {
-    "openai": Capabilities(images="after_results", media=_PDFS, schemas=DIALECTS["openai"].schemas, pictures=OPENAI_PICTURES),
+    "openai": Capabilities(
+        images="after_results",
+        media=_PDFS,
+        schemas=DIALECTS["openai"].schemas,
+        pictures=OPENAI_PICTURES,
+        cache_key=True,
+    ),
     "openrouter": Capabilities(images="after_results", media=_DOCUMENTS, schemas=DIALECTS["openrouter"].schemas),
     "glm": Capabilities(images="after_results", media=_IMAGES, schemas=DIALECTS["glm"].schemas, pictures=GLM_PICTURES),
     "generic": Capabilities(images="after_results", media=_PDFS, schemas=DIALECTS["generic"].schemas),

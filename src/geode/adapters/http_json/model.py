@@ -42,6 +42,8 @@ class HttpModel:
             request = replace(request, tools=(), tool_choice=Auto())
         elif request.tools and choice_word(request.tool_choice) not in able.choices:
             return Failure(not_sent(f"the server takes no tool_choice {choice_word(request.tool_choice)}"))
+        if request.cache_key and not able.cache_key:
+            request = replace(request, cache_key="")
         encoded = self.wire.encode(request, owner)
         emit = _under_own_names(emit, names_back(request.tools)) if request.streamed else _unheard
         if request.streamed or self.wire.streams_only:
