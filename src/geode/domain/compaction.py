@@ -6,11 +6,12 @@ for word, and so does the last prompt, also where the cut comes after it.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Final
 
 from geode.domain.content import Document, DocumentUrl, Image, ImageUrl, Part, Text
 from geode.domain.conversation import Conversation
+from geode.domain.json_value import dump_json
 from geode.domain.reply import AdapterCallResult, Stop
 from geode.domain.turns import AssistantTurn, Hint, ToolResultsTurn, Turn, UserTurn, parts_of
 
@@ -60,6 +61,24 @@ def summary_text(before: Sequence[Turn], kept: Sequence[Turn], summary: str) -> 
     """What the model reads instead of `before`, of which `kept` stays: the summary, and what no words can stand for."""
     gone = media_told(part for turn in before if turn not in kept for part in parts_of(turn))
     return "\n\n".join(filter(None, (_HEADING, summary.strip(), gone)))
+
+
+def text_of(turns: Iterable[Turn]) -> str:
+    """What is said, called and answered in `turns`, for estimating how much that is."""
+    return "\n".join(line for turn in turns for line in _lines(turn))
+
+
+def _lines(turn: Turn) -> Iterator[str]:
+    match turn:
+        case AssistantTurn():
+            yield turn.text
+            yield from (f"{call.name} {dump_json(call.input)}" for call in turn.calls)
+        case UserTurn():
+            yield turn.text
+            yield from turn.hints
+        case ToolResultsTurn():
+            yield from (result.text for result in turn.results)
+            yield from turn.hints
 
 
 def media_told(parts: Iterable[Part]) -> str:

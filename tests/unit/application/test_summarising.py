@@ -38,7 +38,7 @@ def said(text: str) -> AssistantTurn:
 BEFORE = Conversation((user("a"), said("A"), user("b"), said("B")))
 
 
-@geode.tool
+@geode.tool(tier="safe")
 def read() -> str:
     """Read."""
     return "read"
