@@ -91,11 +91,10 @@ def test_pictures_and_documents_that_are_gone_are_told_in_words() -> None:
     assert summary_text(before, (), "s").endswith("s\n\n[Left out with it, and not to be seen any more: 2 pictures]")
     assert summary_text(before, before[:1], "s").endswith("\n\ns")
     assert media_told([PICTURE]) == "[Left out with it, and not to be seen any more: 1 picture]"
-    documents: list[Document | DocumentUrl] = [
-        Document("text/plain", b"x", "notes.txt"),
-        DocumentUrl("https://example.org/b.pdf", ""),
-    ]
-    assert media_told(documents) == ("[Left out with it, and not to be seen any more: notes.txt, a document without a name]")
+    notes, page = Document("text/plain", b"x", "notes.txt"), DocumentUrl("https://example.org/b.pdf", "")
+    assert media_told([notes, page]) == (
+        "[Left out with it, and not to be seen any more: notes.txt, a document without a name]"
+    )
     assert media_told([Text("x")]) == ""
 
 

@@ -149,7 +149,7 @@ def test_what_cannot_be_compacted_stays(chat: Callable[..., Ran]) -> None:
     script = (says("1"), fails(400, message="no"), says("2"), says("3"), fails(400, message="no"), says("4"))
     _, out, err, model = chat("One", "/compact", "Two", "Two", "Three", "/compact", "Four", script=script)
     assert "nothing of 2 turns can be left out: the latest stay as they are" in out
-    assert err.splitlines()[-1].startswith("geode chat: the summary failed: scripted: no")
+    assert err.splitlines()[-1].startswith("geode chat: scripted scripted: no")
     assert users(model, 5) == ["One", "Two", "Three", "Four"]
 
 
