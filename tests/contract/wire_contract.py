@@ -277,7 +277,9 @@ def _system(harness: ShippedHarness, body: Any) -> str:
         case "responses":
             return str(body["instructions"])
         case "chat":
-            return str(body["messages"][0]["content"])
+            content = body["messages"][0]["content"]
+            # With a mark for a cache it is a list of one part.
+            return str(content if isinstance(content, str) else "".join(part["text"] for part in content))
 
 
 def _broken(harness: ShippedHarness, body: dict[str, Any]) -> Iterator[tuple[str, dict[str, Any]]]:

@@ -53,6 +53,7 @@ PLAYED: dict[str, tuple[Script, str]] = {
     "README: geode": ((), "It is 18 C in Paris.\n"),
     "README: What it promises": ((says("Flint"),), "Flint\n"),
     "configuration: In Python": ((says("Flint"),), "Flint\n"),
+    "openrouter: OpenRouter: your options": ((says("Flint"),), "Flint\n"),
     "quickstart: A tool": (
         (calls(("search", {"query": "geode", "limit": 1})), says("One geode.")),
         "Answered One geode.\n",

@@ -147,6 +147,7 @@ class AgenticLoop:
             temperature=asking.temperature,
             thinking=asking.thinking,
             deferred=catalog.deferred,
+            affinity=run_id,
             cache_key=asking.cache_key(conversation, catalog),
         )
         try:

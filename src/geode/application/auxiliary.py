@@ -70,8 +70,10 @@ def text_call(
     system: str = "",
     limits: Limits = Limits(),
     response_schema: Mapping[str, Any] | None = None,
+    affinity: str = "",
 ) -> Ask:
-    """A call without tools. The target's effort, temperature and thinking go out with it."""
+    """A call without tools. The target's effort, temperature and thinking go out with it; `affinity` is that of the calls
+    it belongs to, such as the id of the run whose summary it writes."""
 
     def request(target: Askable) -> AdapterCallRequest:
         return AdapterCallRequest(
@@ -83,6 +85,7 @@ def text_call(
             temperature=target.temperature,
             thinking=target.thinking,
             response_schema=response_schema,
+            affinity=affinity,
         )
 
     return request

@@ -58,6 +58,7 @@ class Summariser:
     target: Askable
     system: str
     continues: Callable[[Conversation], AdapterCallRequest] | None = None
+    affinity: str = ""
 
     async def shorter(
         self, conversation: Conversation, policy: Policy, keep_rounds: int, clock: Clock, announcer: Announcer
@@ -81,6 +82,6 @@ class Summariser:
     def _ask(self, before: Conversation, policy: Policy) -> Callable[[Askable], AdapterCallRequest]:
         limits = Limits(policy.max_output_tokens, policy.call_timeout_seconds, policy.idle_timeout_seconds)
         if self.continues is None:
-            return text_call(before, system=self.system, limits=limits)
+            return text_call(before, system=self.system, limits=limits, affinity=self.affinity)
         request = replace(self.continues(before), limits=limits, streamed=False)
         return lambda _: request

@@ -108,6 +108,7 @@ class Asking:
             self.temperature,
             None if concludes else self.thinking,
             streamed,
+            affinity=state.terms.run_id,
             deferred=tools.deferred,
             cache_key=self.cache_key(state.closed, tools),
         )
@@ -120,7 +121,7 @@ class Asking:
     def summarising(self, request: AdapterCallRequest) -> Summariser:
         """Who makes conversations shorter, where `request` is what would be asked next."""
         if self.summariser is not None:
-            return Summariser(self.summariser, self.system)
+            return Summariser(self.summariser, self.system, affinity=request.affinity)
         own = askable(self.adapter, self.model, price=self.price)
         # The tools stay, for the provider's cache of what was sent before holds only behind the same ones.
         asked = replace(request, tool_choice=NoTools()) if request.tools else request

@@ -105,6 +105,12 @@ _A_MOMENT: Final = 60.0
 _SPEED_CODES: Final = frozenset({"1302", "1303", "1305"})
 _LOW_CREDIT = re.compile(r"\bcredit balance is too low\b|^you have reached your specified API usage limits\b", re.IGNORECASE)
 _KEY_LIMIT = re.compile(r"^key limit exceeded\b", re.IGNORECASE)
+# OpenRouter's 404 where it has the model, but nobody who takes what the request asks of it: no missing page.
+_NO_SUCH_ENDPOINT = re.compile(r"^no endpoints found that (?:can )?(?:support|handle)\b", re.IGNORECASE)
+# What OpenRouter holds back for calls that are still running comes free when they end: its own word for why a 402.
+HELD_BACK: Final = "in_flight_budget"
+# What a relay's moderation refused.
+FLAGGED: Final = "moderation"
 _TOO_LONG = re.compile(
     r"\bprompt is too long\b|\binput length and `?max_tokens`? exceed\b"
     r"|\bmaximum context length is\b|\bcontext window\b.{0,100}\bexceed"
@@ -130,7 +136,7 @@ def classify_retry_error(failure: CallFailure) -> FailureClass:
         return FailureClass.TIMEOUT
     if status == 409:
         return FailureClass.CONFLICT
-    if status == 400:
+    if status == 400 or lacks_endpoint(failure):
         return FailureClass.REQUEST_FATAL
     if status is not None and 400 < status < 500 and status != 429:
         return FailureClass.OTHER_CLIENT
@@ -149,7 +155,7 @@ def is_billing_fatal(failure: CallFailure) -> bool:
     A plan that refuses without saying when to come back is used up until its reset.
     """
     if failure.status == 402 or failure.error_code == "402":
-        return True
+        return not _comes_free(failure)
     if _PASSING.search(failure.message):
         return False
     if failure.error_code in _BILLING_CODES or failure.error_type in _BILLING_CODES:
@@ -172,7 +178,8 @@ def is_used_up_plan(failure: CallFailure) -> bool:
 
 
 def is_request_fatal(failure: CallFailure) -> bool:
-    """Whether the same request can only be refused again: a 400 that is neither billing nor an overflow."""
+    """Whether the same request can only be refused again: a 400 that is neither billing nor an overflow, or a relay that
+    has nobody who takes it."""
     return classify_retry_error(failure) is FailureClass.REQUEST_FATAL
 
 
@@ -188,7 +195,17 @@ def effective_status(failure: CallFailure) -> int | None:
         return known if known is not None else (None if failure.status is None or failure.phase == "stream" else failure.status)
     if failure.status == 429 and code in _STATUS_OF and by_code is not None:
         return by_code
-    return failure.status
+    return 429 if _comes_free(failure) else failure.status
+
+
+def lacks_endpoint(failure: CallFailure) -> bool:
+    """Whether a relay has nobody who takes what the request asks of its model, such as tools."""
+    return effective_status(failure) == 404 and _NO_SUCH_ENDPOINT.search(failure.message) is not None
+
+
+def _comes_free(failure: CallFailure) -> bool:
+    """A 402 that the server says to try again: its credit is only held back for calls that are under way."""
+    return failure.status == 402 and failure.error_type == HELD_BACK and failure.hint.seconds is not None
 
 
 def provider_code(failure: CallFailure) -> str:

@@ -83,6 +83,7 @@ MISUSE_IDS: Final[Mapping[str, str]] = {
     "policy-value": "A limit is out of its range.",
     "prompt-type": "A prompt is text, an `Image`, a `Document`, or a list of them.",
     "provider": "A `Provider` has a name, a wire, a dialect, an address or a key that cannot work.",
+    "provider-options": "`provider_options=` has an option that its provider does not have, or takes otherwise.",
     "providers-type": "`providers=` takes a list of `Provider`.",
     "response-schema": "`response_schema=` is a JSON Schema, and without one an answer has a text and no value.",
     "routing-file": "`~/.geode/routing.toml` says something that cannot be; the message names file, line and column.",

@@ -9,6 +9,7 @@ from typing import Final, Literal, TypeAlias
 
 from returns.result import Failure, Result, Success
 
+from geode.domain.answer_schema import answer_problem
 from geode.domain.binding import without_unbound
 from geode.domain.choice import Auto, Named, NoTools, Required, choice_word
 from geode.domain.content import Image, Opaque, Owner, Text, media_word
@@ -116,6 +117,12 @@ def _of_settings(request: AdapterCallRequest, target: _Target) -> Iterator[str]:
         yield f"model {model} takes no temperature; leave it out"
     if request.response_schema is not None and not able.response_schema:
         yield f"model {model} cannot be given a response_schema here; leave it out, and ask for JSON in words"
+    elif request.response_schema is not None:
+        unfit = answer_problem(request.response_schema, able.schemas) if able.schemas else ""
+        yield from (f"model {model} cannot be given a response_schema: {one}" for one in (able.schema_barred, unfit) if one)
+    asked = request.limits.max_output_tokens
+    if asked is not None and able.most_output is not None and not 1 <= asked <= able.most_output:
+        yield f"model {model} takes from 1 to {able.most_output} output tokens here, not {asked}"
     free = row.sampling or (row.sampling_at_none and effort in (None, "none"))
     if temperature is not None and not 0 <= temperature <= _MOST_TEMPERATURE:
         yield f"model {model} takes a temperature from 0 to {_MOST_TEMPERATURE:g}, not {temperature:g}"

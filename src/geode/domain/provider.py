@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import get_args
+from typing import Any, get_args
 
 from geode.domain.addresses import address_problem
 from geode.domain.errors import Misuse
 from geode.domain.key_sources import GivesSecrets, parse_key_source
 from geode.domain.naming import closest
+from geode.domain.relay import relay_options
 from geode.domain.targets import (
     BUILT_IN,
     SPOKEN_IN,
@@ -32,7 +33,8 @@ class Provider:
     `/responses`, `/chat/completions`). `key` is where the key is found (`"env:VARIABLE"`, `"file:PATH"`,
     `"command:PROGRAM …"`, `"oauth:PATH"`), the key itself, a `geode.ports.Credential` of yours, or None for a server
     that wants none. `dialect` tells
-    compatible servers apart, `quirks` what one does otherwise than its dialect. `origin` says in messages where
+    compatible servers apart, `quirks` what one does otherwise than its dialect. `options` are those of OpenRouter, for its
+    dialect (docs/openrouter.md). `origin` says in messages where
     the address was taken from. What cannot work is Misuse, which never shows the key.
     """
 
@@ -43,6 +45,7 @@ class Provider:
     dialect: DialectName = "generic"
     quirks: Quirks = Quirks()
     origin: str = field(default="", compare=False)
+    options: Mapping[str, Any] | None = field(default=None, hash=False)
 
     def __post_init__(self) -> None:
         name: object = self.name
@@ -61,6 +64,9 @@ class Provider:
             self._refuse(f"quirks must be Quirks(…), got {type(quirks).__name__}")
         if quirks != Quirks() and self.wire != "chat":
             self._refuse("quirks are of compatible Chat servers; this wire has none")
+        self._refuse(relay_options(self.options).swap().value_or(""))
+        if self.options and self.dialect != "openrouter":
+            self._refuse('options are those of the dialect "openrouter"')
 
     def _refuse(self, problem: str) -> None:
         if problem:
@@ -70,7 +76,8 @@ class Provider:
     def target(self) -> Target:
         """The same as three declarations. One with the name of an adapter that ships takes its place: the same
         models come to it, by the same choice of a source, with the same headers where it speaks the same."""
-        transport = Transport(self.wire, self.base_url, self.dialect, self.quirks, origin=self.origin)
+        options = relay_options(self.options).unwrap()
+        transport = Transport(self.wire, self.base_url, self.dialect, self.quirks, origin=self.origin, options=options)
         shipped = BUILT_IN.get(self.name)
         if shipped is not None:
             its = shipped.transport

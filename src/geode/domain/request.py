@@ -37,10 +37,12 @@ class AdapterCallRequest:
     """One model call. No provider's field ever appears in it.
 
     `streamed` says whether anyone wants deltas; the reply is the same either way. `response_schema` is what the text of
-    the answer has to fit, as JSON; it has nothing to do with any tool. Lone surrogates in `system` are replaced on entry.
-    `deferred` names those of the tools that need not be shown to the model: an adapter is given them only where its
-    server searches them itself, and sends them marked. `cache_key`, where it is not empty, has the provider keep the
-    beginning for the next request with the same key, in whichever way its wire has for that.
+    the answer has to fit, as JSON; it has nothing to do with any tool. `deferred` names those of the tools that need not be
+    shown to the model: an adapter is given them only where its server searches them itself, and sends them marked.
+    `affinity` is the same in all calls that belong together, such as those of a run: a relay may keep them on one route by
+    it, and so the caches there; it is not sent as it is. Lone surrogates in `system` are replaced on entry.
+    `cache_key`, where it is not empty, has the provider keep the beginning for the next request with the same key, in
+    whichever way its wire has for that.
     """
 
     model: str
@@ -55,6 +57,7 @@ class AdapterCallRequest:
     streamed: bool = False
     response_schema: Mapping[str, Any] | None = field(default=None, hash=False)
     deferred: frozenset[str] = frozenset()
+    affinity: str = ""
     cache_key: str = ""
 
     def __post_init__(self) -> None:
@@ -76,7 +79,9 @@ class Capabilities:
     `temperature`, `effort`, `output_limit` and `thinking` say which settings its wire has, `tool_search` whether it can
     send `deferred` tools for its server to search; `models` which models take less.
     `schemas` is what its server takes of names and schemas of tools; None: whatever it is given. `response_schema`: it
-    can ask for an answer that fits a schema. `cache_key`: it can ask for the beginning to be kept.
+    can ask for an answer that fits a schema; `schema_barred` is what the caller's own options have against that.
+    `most_output`: output tokens that it can be asked for, whatever the model. `cache_key`: it can ask for the beginning to be
+    kept.
     """
 
     supports_tools: bool = True
@@ -92,6 +97,8 @@ class Capabilities:
     models: tuple[ModelRow, ...] = ()
     schemas: SchemaProfile | None = None
     response_schema: bool = False
+    schema_barred: str = ""
+    most_output: int | None = None
     cache_key: bool = False
 
     def __post_init__(self) -> None:

@@ -11,6 +11,7 @@ from typing import Final, Literal, TypeAlias, get_args
 
 from geode.domain.errors import Misuse
 from geode.domain.key_sources import GivesSecrets
+from geode.domain.relay import NO_OPTIONS, RelayOptions
 
 WireName: TypeAlias = Literal["messages", "responses", "chat"]
 DialectName: TypeAlias = Literal["openai", "openrouter", "glm", "generic", "codex"]
@@ -41,7 +42,8 @@ class Quirks:
     first two are always among them. `content_beside_calls`: what it wants as the text of a reply that only called:
     null, "" or no such field. `images`: where it takes pictures in results. `stream_usage`: whether usage in a stream
     is asked for by an option (false for servers that refuse the option). `output_limit`: the name of the bound of
-    output tokens. Misuse for a value that is none of these.
+    output tokens. `response_schema`: whether it takes a JSON Schema for the answer. Misuse for a value that is none of
+    these.
     """
 
     tools: bool | None = None
@@ -50,6 +52,7 @@ class Quirks:
     images: ImagePlace | None = None
     stream_usage: bool | None = None
     output_limit: OutputLimitName | None = None
+    response_schema: bool | None = None
 
     def __post_init__(self) -> None:
         for name, words in _QUIRK_WORDS.items():
@@ -69,6 +72,7 @@ _QUIRK_WORDS: Final[Mapping[str, tuple[str | bool, ...]]] = {
     "images": get_args(ImagePlace),
     "stream_usage": (True, False),
     "output_limit": get_args(OutputLimitName),
+    "response_schema": (True, False),
 }
 
 
@@ -112,7 +116,7 @@ class Transport:
     """A wire, its dialect, and the address before the wire's own path.
 
     `moved_by` is the variable that moves the address. `headers` go with each request; no secret is in them.
-    `origin` says where the address was taken from, for messages.
+    `origin` says where the address was taken from, for messages. `options` are the caller's for the dialect `openrouter`.
     """
 
     wire: WireName
@@ -122,6 +126,7 @@ class Transport:
     moved_by: str = ""
     headers: Mapping[str, str] = field(default_factory=dict[str, str])
     origin: str = field(default="", compare=False)
+    options: RelayOptions = NO_OPTIONS
 
 
 @dataclass(frozen=True, slots=True)

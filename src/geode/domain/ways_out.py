@@ -6,12 +6,23 @@ from collections.abc import Iterable
 from dataclasses import replace
 from typing import Final
 
-from geode.domain.failures import RETRYABLE, CallFailure, FailureClass, classify_retry_error, effective_status, provider_code
+from geode.domain.failures import (
+    FLAGGED,
+    RETRYABLE,
+    CallFailure,
+    FailureClass,
+    classify_retry_error,
+    effective_status,
+    lacks_endpoint,
+    provider_code,
+)
 from geode.domain.naming import closest
 
 _UNKNOWN_MODEL_CODES: Final = frozenset({"model_not_found", "1211", "1222"})
 # Wire facts E2 and F: GLM says so of an account in arrears, and of a key that came to the address of another plan.
 _ARREARS_OR_ADDRESS: Final = "1113"
+# OpenRouter's words where the credit would do for a shorter reply.
+_TOO_DEAR: Final = "fewer max_tokens"
 _REFUSALS: Final = frozenset({FailureClass.REQUEST_FATAL, FailureClass.OTHER_CLIENT})
 # Spec section 7: what passes by itself and did not names /model and [model.fallbacks].
 _OTHER_MODEL: Final = "Another model may do: choose one (/model, geode model)"
@@ -28,10 +39,14 @@ def way_on(failure: CallFailure, *, chained: bool = False) -> str:
             return _of_billing(failure)
         case FailureClass.AUTH if failure.status is None and failure.phase == "connect":
             return ""  # no server was asked: what could not be read says itself what to do
+        case FailureClass.AUTH if failure.error_type == FLAGGED:
+            return "The relay's moderation refuses what the conversation says, not the key: change it, or name another model"
         case FailureClass.AUTH if effective_status(failure) == 401:
             return "Check the key: it is wrong, expired or not one of this provider"
         case FailureClass.AUTH:
             return "Check what the key may use; the provider knows it and refuses this"
+        case FailureClass.REQUEST_FATAL if lacks_endpoint(failure):
+            return _of_no_endpoint(failure)
         case FailureClass.REQUEST_FATAL | FailureClass.OTHER_CLIENT if _is_unknown_model(failure):
             return "See: geode models"
         case kind if kind in RETRYABLE:
@@ -52,6 +67,17 @@ def of_unknown_model(failure: CallFailure, model: str, known: Iterable[str]) -> 
     return replace(failure, message=message, way_out=way_out)
 
 
+def _of_no_endpoint(failure: CallFailure) -> str:
+    said = failure.message.lower()
+    if "tool_choice" in said:
+        lacks, instead = "does not take this tool_choice", 'leave it at "auto"'
+    elif "tool" in said:
+        lacks, instead = "lacks tool support", "ask without tools"
+    else:
+        lacks, instead = "does not take a field of the request", "leave it out"
+    return f"The model, or the route that the options allow to it, {lacks}: name another model, {instead}, or widen the options"
+
+
 def _of_billing(failure: CallFailure) -> str:
     reset = _reset(failure)
     if failure.subscription:
@@ -61,6 +87,8 @@ def _of_billing(failure: CallFailure) -> str:
         return (
             f"Add credit in the account at the provider, or check base_url: a key of one plan is answered so on another's{wait}"
         )
+    if _TOO_DEAR in failure.message:
+        return f"Add credit, or ask for less: Policy(max_output_tokens=…){wait}"
     return f"Add credit or raise the limit in the account at the provider{wait}"
 
 
@@ -76,4 +104,5 @@ def _is_unknown_model(failure: CallFailure) -> bool:
     """By code, or the 404 of a server that names no other thing that is missing."""
     if provider_code(failure) in _UNKNOWN_MODEL_CODES or failure.error_type in _UNKNOWN_MODEL_CODES:
         return True
-    return effective_status(failure) == 404 and "model" in failure.message.lower()
+    said = failure.message
+    return effective_status(failure) == 404 and ("model" in said.lower() or said.lower().startswith("no endpoints found for "))

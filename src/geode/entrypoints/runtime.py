@@ -175,11 +175,12 @@ class _Sessions:
         policy, asked = prepared.policy, (conversation or Conversation()).grown(UserTurn(items_of(text)))
         limits = Limits(policy.max_output_tokens, policy.call_timeout_seconds, policy.idle_timeout_seconds)
         check = None if response_schema is None else check_of(response_schema, prepared.validator)
-        announcer = Announcer(prepared.around.new_run_id(), prepared.around.observers, None)
+        run_id = prepared.around.new_run_id()
+        announcer = Announcer(run_id, prepared.around.observers, None)
         try:
             served = await run_with_retry_policy(
                 helper,
-                text_call(asked, system=system, limits=limits, response_schema=response_schema),
+                text_call(asked, system=system, limits=limits, response_schema=response_schema, affinity=run_id),
                 clock=prepared.around.clock,
                 policy=policy.retry,
                 announcer=announcer,

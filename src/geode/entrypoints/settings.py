@@ -15,6 +15,7 @@ from geode.domain.json_value import clean_text
 from geode.domain.naming import refuse_unknown
 from geode.domain.policy import Policy
 from geode.domain.provider import Provider
+from geode.domain.relay import relay_options
 from geode.domain.targets import Target
 from geode.domain.thinking import Thinking, parse_thinking
 from geode.domain.tokens import CountTokens
@@ -44,7 +45,8 @@ class Settings(TypedDict, total=False):
     reasons that pass by themselves; none by default. Each run begins with `model`.
     `tools`: functions, methods or Tool values, and sources of tools such as McpServer. `toolkit`: which of them may be
     used: a Toolkit, several, or a function of a ToolkitContext, which is asked before every round and every call.
-    `providers`: servers of your own, for ids `NAME/MODEL`.
+    `providers`: servers of your own, for ids `NAME/MODEL`. `provider_options`: by provider, what it alone has:
+    {"openrouter": {"order": ["anthropic"], "allow_fallbacks": False}} (docs/openrouter.md).
     `approve`: a function of one call, or an Approver; without it everything above MCP_TRUSTED is denied.
     `hooks`: a Hooks or several, which may change or veto what leaves, what runs and what comes of it.
     `observe`: one observer of events or several. `policy`: every limit. `system`: the system text.
@@ -68,6 +70,7 @@ class Settings(TypedDict, total=False):
     tools: Sequence[Any]
     toolkit: Toolkits | ChooseToolkits
     providers: Sequence[Provider | Target]
+    provider_options: Mapping[str, Mapping[str, Any]]
     approve: Approver | Answer
     observe: Observer | Sequence[Observer]
     hooks: Hooks | Sequence[Hooks]
@@ -117,6 +120,7 @@ def checked(settings: Settings) -> Settings:
     refuse_unknown("session", settings, Settings.__annotations__)
     _check_model(settings.get("model"))
     _check_providers(settings.get("providers", ()))
+    _check_provider_options(settings.get("provider_options", {}))
     _check_effort(settings.get("effort"))
     parse_thinking(settings.get("thinking"))
     _check_renderers(settings.get("renderers", {}))
@@ -143,6 +147,18 @@ def _check_providers(providers: object) -> None:
             raise Misuse(
                 "providers-type", f"providers must hold Provider values, got {type(one).__name__}: Provider(name, wire=…)"
             )
+
+
+def _check_provider_options(options: object) -> None:
+    if not isinstance(options, Mapping):
+        shown = '{"openrouter": {"order": ["anthropic"]}}'
+        raise Misuse("provider-options", f"provider_options must be a mapping, got {type(options).__name__}. Write {shown}")
+    given = cast("Mapping[object, object]", options)
+    for name in given:
+        if name != "openrouter":
+            raise Misuse("provider-options", f'provider_options has {name!r:.80}; only "openrouter" has options of its own')
+    if problem := relay_options(given.get("openrouter")).swap().value_or(""):
+        raise Misuse("provider-options", f"provider_options: {problem}")
 
 
 def _check_effort(effort: object) -> None:

@@ -117,7 +117,15 @@ def test_all_settings_in_the_words_of_each_wire() -> None:
     ("dialect", "differs"),
     [
         ("openrouter", {"max_tokens": 100, "reasoning": {"effort": "high"}, "stream_options": {"include_usage": True}}),
-        ("glm", {"max_tokens": 100, "reasoning_effort": "high"}),
+        (
+            "glm",
+            {
+                "max_tokens": 100,
+                "reasoning_effort": "high",
+                "thinking": {"type": "enabled", "clear_thinking": False},
+                "tool_stream": True,
+            },
+        ),
         ("generic", {"max_tokens": 100, "reasoning_effort": "high", "stream_options": {"include_usage": True}}),
     ],
 )

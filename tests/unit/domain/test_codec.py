@@ -38,6 +38,7 @@ NEVER_STORED = {
     for name in (
         "script",
         "targets",
+        "relay",
         "routing",
         "key_sources",
         "provider",

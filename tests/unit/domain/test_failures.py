@@ -104,7 +104,7 @@ BODIES: list[tuple[int | None, str, str, str, FailureClass]] = [
     (403, "", "403", "Key limit exceeded (total limit)", BILLING),
     (403, "", "403", "The model forbids it", AUTH),
     (403, "", "", "Provider says: Key limit exceeded", AUTH),
-    (404, "", "404", "No endpoints found that support tool use", OTHER),
+    (404, "", "404", "No endpoints found that support tool use", FATAL),
     (200, "", "429", "Provider returned error", RATE),
     (200, "", "402", "Insufficient credits", BILLING),
     (200, "", "502", "Provider returned error", SERVER),

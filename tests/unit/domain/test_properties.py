@@ -203,6 +203,7 @@ MET = {
     *get_args(HintKind),
     *get_args(RecoveryStep),
     *("natural", "model_refusal", "stopped", "plain", "compact", "switch", "tools changed", "spent inside"),
+    "called through the search",
 }
 
 

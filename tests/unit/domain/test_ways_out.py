@@ -14,12 +14,18 @@ from tests.unit.domain.builders import failure
 CHOOSE = "Another model may do: choose one (/model, geode model)"
 OTHER_MODEL = f"{CHOOSE}, or name some to fall back on in [model.fallbacks] of routing.toml"
 CREDIT = "Add credit or raise the limit in the account at the provider"
+LESS = "Add credit, or ask for less: Policy(max_output_tokens=…)"
 RESET = Quota("plan", reset="2026-11-30 18:00:00")
 FULL = Quota("requests", 50, 40, "noon")
 
 
 def with_quota(fault: CallFailure, *quota: Quota, subscription: bool = False) -> CallFailure:
     return replace(fault, quota=quota, subscription=subscription)
+
+
+def lacking(what: str, instead: str) -> str:
+    route = f"The model, or the route that the options allow to it, {what}"
+    return f"{route}: name another model, {instead}, or widen the options"
 
 
 WAYS: list[tuple[CallFailure, str]] = [
@@ -50,6 +56,30 @@ WAYS: list[tuple[CallFailure, str]] = [
         with_quota(failure(429), Quota("x"), FULL, subscription=True),
         "The plan is used up: wait for the reset at noon, or name a model of another account",
     ),
+    # What OpenRouter says (wire facts E2).
+    (failure(402, message="You need more credits, or fewer max_tokens (402)"), f"{LESS}"),
+    (
+        with_quota(failure(402, message="or fewer max_tokens (402)"), FULL),
+        f"{LESS}, or wait for the reset at noon",
+    ),
+    (
+        failure(403, type="moderation"),
+        "The relay's moderation refuses what the conversation says, not the key: change it, or name another model",
+    ),
+    (
+        failure(404, message="No endpoints found that support tool use (404)"),
+        lacking("lacks tool support", "ask without tools"),
+    ),
+    (
+        failure(404, message="No endpoints found that support the provided 'tool_choice' value. (404)"),
+        lacking("does not take this tool_choice", 'leave it at "auto"'),
+    ),
+    (
+        failure(404, message="No endpoints found that can handle the requested parameters. (404)"),
+        lacking("does not take a field of the request", "leave it out"),
+    ),
+    (failure(404, message="No endpoints found for nobody/nothing. (404)"), "See: geode models"),
+    (failure(404, message="No endpoints found matching your data policy (404)"), ""),
     (failure(401), "Check the key: it is wrong, expired or not one of this provider"),
     (failure(403), "Check what the key may use; the provider knows it and refuses this"),
     (failure(200, type="authentication_error"), "Check the key: it is wrong, expired or not one of this provider"),

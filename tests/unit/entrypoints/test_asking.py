@@ -15,7 +15,7 @@ from geode.domain.content import Text
 from geode.domain.turns import UserTurn
 from geode.entrypoints.emulator import Emulator, running
 from geode.entrypoints.routes.registry import forget_adapters
-from geode.events import Retrying
+from geode.events import ModelFailed, Retrying
 from geode.testing import ScriptedModel, fails, says
 
 
@@ -51,7 +51,7 @@ async def test_a_failure_that_passes_is_tried_three_times_and_the_last_one_raise
             await runtime.ask("Sum it up.")
     assert caught.value.failure is not None
     assert (caught.value.failure.status, len(model.requests)) == (529, 3)
-    assert [type(event) for event in told] == [Retrying, Retrying]
+    assert [type(event) for event in told] == [ModelFailed, Retrying, ModelFailed, Retrying, ModelFailed]
 
 
 async def test_an_account_that_cannot_pay_ends_it_at_once() -> None:

@@ -6,10 +6,11 @@ The emulator refuses what a real server would, so that what each rule puts into 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Iterator, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from decimal import Decimal
+from pathlib import Path
 from typing import Any, cast, get_args
 
 import pytest
@@ -24,6 +25,7 @@ from geode.domain.retry import RetryPolicy
 from geode.domain.script import Called, Reply, Step, calls, cut, fails, pauses, refuses, says
 from geode.domain.turns import UserTurn, hints_of
 from geode.entrypoints.emulator import Emulator, running
+from geode.entrypoints.routes.registry import forget_adapters
 from geode.ports.events import ToolStarted
 from geode.testing import ScriptedModel
 
@@ -160,6 +162,17 @@ def test_every_reason_is_here() -> None:
     assert {reason for reason, _, _ in REASONS} == set(OUTCOMES)
 
 
+@pytest.fixture
+def prices(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """10 tokens in and 5 out are a cent."""
+    monkeypatch.setenv("GEODE_HOME", str(tmp_path))
+    (tmp_path / "routing.toml").write_text('[prices]\n"lab/m" = { input = 500, output = 1000 }\n', "utf-8")
+    forget_adapters()
+    yield
+    forget_adapters()
+
+
+@pytest.mark.usefixtures("prices")
 @pytest.mark.parametrize("wire", WIRES)
 @pytest.mark.parametrize(("reason", "steps", "settings"), REASONS, ids=[reason for reason, _, _ in REASONS])
 async def test_each_reason_is_reached(reason: str, steps: list[Step], settings: dict[str, Any], wire: str) -> None:

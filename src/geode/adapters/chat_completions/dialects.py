@@ -16,7 +16,10 @@ class Dialect:
     usage in a stream has to be asked for (servers that do not know the option refuse it), `calls_need_tools` whether
     the server may pass a request on to one that takes no calls without tools, `schemas` what it takes of a schema,
     `own_parts` whether parts of its replies that are no text may go back, `content_beside_calls` what it wants as the
-    text of a turn that only called, `images_in_results` whether its tool messages take more than text."""
+    text of a turn that only called, `images_in_results` whether its tool messages take more than text, `relays` whether it
+    hands requests on: then it takes the caller's options of the route, and keeps calls that belong together on one.
+    `thinking_switch`: thinking is switched by a field of its own, and the earlier reasoning kept by it. `late_calls`:
+    arguments come in one piece, late, unless they are asked for as they grow."""
 
     name: DialectName
     schemas: SchemaProfile
@@ -27,6 +30,9 @@ class Dialect:
     own_parts: bool = True
     content_beside_calls: ContentBesideCalls = "null"
     images_in_results: bool = False
+    relays: bool = False
+    thinking_switch: bool = False
+    late_calls: bool = False
 
     def __str__(self) -> str:
         """What the encoding of a history depends on, as a key."""
@@ -45,7 +51,13 @@ class Dialect:
 
 DIALECTS: Final[Mapping[DialectName, Dialect]] = {
     "openai": Dialect("openai", OPENAI, max_tokens="max_completion_tokens", own_parts=False),
-    "openrouter": Dialect("openrouter", OPENROUTER, effort=("reasoning", "effort"), calls_need_tools=True),
-    "glm": Dialect("glm", GLM, usage_option=False),
+    "openrouter": Dialect(
+        "openrouter",
+        OPENROUTER,
+        effort=("reasoning", "effort"),
+        calls_need_tools=True,
+        relays=True,
+    ),
+    "glm": Dialect("glm", GLM, usage_option=False, thinking_switch=True, late_calls=True),
     "generic": Dialect("generic", GENERIC),
 }

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
+from geode.adapters.chat_completions.head import thinking_switch
 from geode.adapters.chat_completions.wire import OPAQUE_FIELDS, PART
 from geode.adapters.http_json.attachments import reunited
 from geode.adapters.http_json.history import (
@@ -49,6 +50,7 @@ _OWN: Final[Mapping[str, Any]] = {
     "parallel_tool_calls": True,
     "response_format": {"type": "text"},
     "stream_options": {"include_usage": True},
+    "tool_stream": True,
 }
 _KINDS: Final[Mapping[str, NoteKind]] = dict.fromkeys(("web_search_options", "plugins"), "server_tool")
 _SYSTEM: Final = ("system", "developer")
@@ -66,13 +68,16 @@ _PARTS: Final = frozenset({"type", "text", "refusal", "image_url", "file", "docu
 def read_request(body: Mapping[str, Any], owner: Owner) -> ReadRequest:
     """The neutral request in `body`, which is plain JSON; `owner` is who made its turns of the model. Total."""
     notes = Notes()
-    notes.settings((), {name: value for name, value in body.items() if value != _OWN.get(name)}, _CARRIED, _KINDS)
+    reasoning = mapping(body.get("reasoning"))
+    effort = string(body.get("reasoning_effort")) or string(reasoning.get("effort")) or None
+    own = {**_OWN, "thinking": thinking_switch(effort)}
+    notes.settings((), {name: value for name, value in body.items() if value != own.get(name)}, _CARRIED, _KINDS)
     reading = _Messages(History(owner), notes)
     for place, message in placed(body.get("messages")):
         reading.message(message, ("messages", place))
     defined = [one for place, given in placed(body.get("tools")) for one in _tool(given, ("tools", place), notes)]
     old = [one for place, given in placed(body.get("functions")) for one in _function(given, ("functions", place), notes)]
-    tools, reasoning = unique([*defined, *old]), mapping(body.get("reasoning"))
+    tools = unique([*defined, *old])
     notes.settings(("reasoning",), reasoning, {"effort"})
     wanted = body.get("tool_choice") if body.get("tool_choice") is not None else body.get("function_call")
     request = AdapterCallRequest(
@@ -82,7 +87,7 @@ def read_request(body: Mapping[str, Any], owner: Owner) -> ReadRequest:
         tools,
         choice(wanted, tools, notes),
         Limits(bound(body.get("max_completion_tokens")) or bound(body.get("max_tokens"))),
-        string(body.get("reasoning_effort")) or string(reasoning.get("effort")) or None,
+        effort,
         temperature(body.get("temperature")),
         streamed=body.get("stream") is True,
     )

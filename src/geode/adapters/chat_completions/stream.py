@@ -38,7 +38,7 @@ class ChatStream:
     def __init__(self) -> None:
         self.complete = self.over = False
         self._top: dict[str, Any] = {}
-        self._finish = ""
+        self._finish: dict[str, str] = {}
         self._texts: dict[str, list[str]] = {}
         # Text in pieces, or a part that is no text.
         self._content: list[list[str] | Mapping[str, Any]] = []
@@ -65,7 +65,8 @@ class ChatStream:
                 if choice.get("error"):
                     self._break(choice["error"])
                 elif finish := string(choice.get("finish_reason")):
-                    self._finish, self.complete = finish, True
+                    native = string(choice.get("native_finish_reason"))
+                    self._finish, self.complete = {"finish_reason": finish, "native_finish_reason": native}, True
 
     def body(self) -> Mapping[str, Any]:
         """The completion; a call's arguments are the text of its fragments."""
@@ -83,7 +84,7 @@ class ChatStream:
             ]
         # Groq's place for it.
         usage = self._top.get("usage") or mapping(self._top.get("x_groq")).get("usage")
-        return {**self._top, "usage": usage, "choices": [{"message": message, "finish_reason": self._finish}]}
+        return {**self._top, "usage": usage, "choices": [{"message": message, **self._finish}]}
 
     def _break(self, error: object) -> None:
         self._top, self.complete, self.over = {"error": error}, True, True

@@ -11,25 +11,24 @@ from typing import Any, Final
 
 from returns.result import Failure, Result, Success
 
+from geode.adapters.chat_completions.cache_marks import marked_text, takes_marks, with_mark
 from geode.adapters.chat_completions.dialects import Dialect
+from geode.adapters.chat_completions.head import head
 from geode.adapters.chat_completions.stream import ChatStream
 from geode.adapters.http_json.attachments import label_of, with_stub
 from geode.adapters.http_json.facts import error_in_body
 from geode.adapters.http_json.reading import amount, mapping, number, objects, string
-from geode.adapters.http_json.segments import Place, joined, listed, segments, tool_list
+from geode.adapters.http_json.segments import Place, joined, listed, segments
 from geode.adapters.http_json.tools_gone import with_called_tools
 from geode.adapters.http_json.wire import Body
 from geode.domain.arguments import sent_text, tool_use
-from geode.domain.choice import Auto, Named, NoTools, Required, ToolChoice
 from geode.domain.content import Document, DocumentUrl, Image, ImageUrl, Opaque, Owner, Part, Text, ToolResult
 from geode.domain.failures import CallFailure
 from geode.domain.json_value import clean_text, dump_bytes, exact_json
+from geode.domain.relay import NO_OPTIONS, RelayOptions
 from geode.domain.reply import AdapterCallResult, ReplyItem, Stop
 from geode.domain.request import AdapterCallRequest
-from geode.domain.schema_profile import SchemaProfile
-from geode.domain.sent_tools import sent_schema
 from geode.domain.targets import ContentBesideCalls
-from geode.domain.tools import ToolSpec
 from geode.domain.turns import AssistantTurn, ToolResultsTurn, Turn, UserTurn, flagged_parts, visible
 from geode.domain.usage import Usage
 from geode.domain.wire_names import sent_name
@@ -50,6 +49,8 @@ OPAQUE_FIELDS: Final = ("reasoning_details", "reasoning_content", "reasoning")
 # Where servers tell what came from their cache that do not tell it in the details: Moonshot, Mistral, DeepSeek.
 _CACHED: Final = ("cached_tokens", "num_cached_tokens", "prompt_cache_hit_tokens")
 _BESIDE_CALLS: Final[Mapping[ContentBesideCalls, bytes]] = {"null": b"null", "empty": b'""', "absent": b""}
+# OpenRouter's own ids, behind which another model may answer each time: what one thought is not for the next.
+_CHOSEN_ANEW: Final = frozenset({"openrouter/auto", "openrouter/free"})
 # The kind of an opaque item that is a part of the content, before the type of the part.
 PART: Final = "part:"
 
@@ -59,17 +60,22 @@ class ChatWire:
     """See `geode.adapters.http_json.wire.Wire`."""
 
     dialect: Dialect
+    options: RelayOptions = NO_OPTIONS
     heartbeats: frozenset[str] = frozenset()
     streams_only: bool = False
 
     def encode(self, request: AdapterCallRequest, owner: Owner) -> bytes:
         """The body of the request, the history from kept segments."""
-        system = [{"role": "system", "content": request.system}] if request.system.strip() else []
         history = segments(
             request.conversation, owner, f"chat:{self.dialect}", lambda turn, place: encode_turn(turn, place, self.dialect)
         )
+        marks = self.dialect.relays and takes_marks(request.model)
+        if marks and history:
+            history = (*history[:-1], with_mark(history[-1]))
+        content = marked_text(request.system) if marks else request.system
+        system = [{"role": "system", "content": content}] if request.system.strip() else []
         defined = with_called_tools(request) if self.dialect.calls_need_tools else request
-        return joined(_head(defined, self.dialect), "messages", [listed(system), *history])
+        return joined(head(defined, self.dialect, self.options), "messages", [listed(system), *history])
 
     def decode(self, body: Body, owner: Owner) -> Result[AdapterCallResult, CallFailure]:
         """The neutral reply in a completion object; a failure for anything else."""
@@ -87,9 +93,9 @@ class ChatWire:
                 tuple(_items(message, owner, self.dialect)),
                 Stop.REFUSAL if refusal else STOPS.get(word, Stop.UNKNOWN),
                 self.usage(body.json),
-                word,
+                string(choices[0].get("native_finish_reason")) or word,
                 {"type": "refusal", "explanation": refusal} if refusal else None,
-                string(body.json.get("provider")) or string(body.json.get("model")),
+                _route(body.json),
                 body.request_id,
             )
         )
@@ -104,52 +110,13 @@ class ChatWire:
 # ---- out ---------------------------------------------------------------------------------------
 
 
-def _head(request: AdapterCallRequest, dialect: Dialect) -> Iterator[tuple[str, bytes]]:
-    yield "model", dump_bytes(request.model)
-    if request.tools:
-        profile = dialect.schemas
-        yield "tools", tool_list(request.tools, f"chat:{profile.name}", lambda tool: definition(tool, profile))
-        yield "tool_choice", dump_bytes(choice(request.tool_choice))
-    if request.limits.max_output_tokens is not None:
-        yield dialect.max_tokens, dump_bytes(request.limits.max_output_tokens)
-    if request.cache_key:
-        yield "prompt_cache_key", dump_bytes(request.cache_key)
-    if request.effort is not None:
-        outer, *inner = dialect.effort
-        yield outer, dump_bytes({inner[0]: request.effort} if inner else request.effort)
-    if request.temperature is not None:
-        yield "temperature", dump_bytes(request.temperature)
-    if request.streamed:
-        yield "stream", b"true"
-        if dialect.usage_option:
-            yield "stream_options", b'{"include_usage":true}'
-
-
-def definition(tool: ToolSpec, profile: SchemaProfile) -> dict[str, Any]:
-    """A nested function. `strict` is said only where it is on: some servers do not know the key."""
-    function = {"name": sent_name(tool.name), "description": tool.description, "parameters": sent_schema(tool, profile)}
-    return {"type": "function", "function": {**function, "strict": True} if tool.strict else function}
-
-
-def choice(value: ToolChoice) -> str | dict[str, Any]:
-    match value:
-        case Auto():
-            return "auto"
-        case NoTools():
-            return "none"
-        case Required():
-            return "required"
-        case Named(name=name):
-            return {"type": "function", "function": {"name": sent_name(name)}}
-
-
 def encode_turn(turn: Turn, place: Place, dialect: Dialect) -> bytes:
     """The messages of a turn, joined by commas; nothing for a turn that says nothing."""
     match turn:
         case UserTurn():
             return listed(_user(map(_part, visible(turn.items, turn.hints))))
         case AssistantTurn():
-            return _assistant(turn, place, dialect.content_beside_calls)
+            return _assistant(turn, place, dialect)
         case ToolResultsTurn():
             answered = list(zip(map(_with_texts, turn.results), place.ids(), strict=True))
             if dialect.images_in_results:
@@ -210,15 +177,18 @@ def _with_media(result: ToolResult, id: str) -> dict[str, Any]:
     return {"role": "tool", "tool_call_id": id, "content": [_part(part) for part in flagged_parts(result)]}
 
 
-def _assistant(turn: AssistantTurn, place: Place, beside_calls: ContentBesideCalls) -> bytes:
-    """One message; its text beside calls alone is what the server wants there. Opaque fields go to their owner alone."""
+def _assistant(turn: AssistantTurn, place: Place, dialect: Dialect) -> bytes:
+    """One message; its text beside calls alone is what the server wants there. Opaque fields go to their owner alone, and
+    to none where the relay chooses another model each time."""
+    if dialect.relays and place.owner.model in _CHOSEN_ANEW:
+        turn = replace(turn, items=tuple(item for item in turn.items if not isinstance(item, Opaque)))
     own = [item for item in turn.items if isinstance(item, Opaque) and item.owner == place.owner]
     fields = [(item.kind, item.json_text.encode()) for item in own if not item.kind.startswith(PART)]
     content, calls = _content(turn, place.owner), list(zip(turn.calls, place.ids(), strict=True))
     if content is None and not calls and not fields:
         return b""
     if content is None:
-        content = _BESIDE_CALLS[beside_calls] if calls else b'""'
+        content = _BESIDE_CALLS[dialect.content_beside_calls] if calls else b'""'
     pairs = [("role", b'"assistant"')]
     if content:
         pairs.append(("content", dump_bytes(content) if isinstance(content, str) else content))
@@ -277,6 +247,18 @@ def _items(message: Mapping[str, Any], owner: Owner, dialect: Dialect) -> Iterat
     legacy = mapping(message.get("function_call"))
     if (name := string(legacy.get("name"))) and not objects(message.get("tool_calls")):
         yield tool_use("", name, legacy.get("arguments"))
+
+
+def _route(body: Mapping[str, Any]) -> str:
+    """Who served: a relay's word for the endpoint with the model that it asked there, and whether the caller's own key
+    paid there; else the model."""
+    model, endpoint = string(body.get("model")), string(body.get("provider"))
+    if not endpoint:
+        endpoints = objects(mapping(mapping(body.get("openrouter_metadata")).get("endpoints")).get("available"))
+        endpoint = next((string(one.get("provider")) for one in endpoints if one.get("selected") is True), "")
+    own_key = mapping(body.get("usage")).get("is_byok") is True
+    route = ": ".join(part for part in (endpoint, model) if part)
+    return f"{route} (your own key)" if own_key else route
 
 
 def _usage(usage: Mapping[str, Any]) -> Usage:

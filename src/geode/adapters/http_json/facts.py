@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import socket
 import time
 from collections.abc import Iterator, Mapping
@@ -14,7 +15,7 @@ from geode.adapters.http_json.json_bytes import read_object
 from geode.adapters.http_json.reading import mapping, string
 from geode.adapters.http_json.refusals import body_of
 from geode.domain.addresses import shown_address
-from geode.domain.failures import CallFailure
+from geode.domain.failures import FLAGGED, HELD_BACK, CallFailure
 from geode.domain.json_value import clean_text, dump_json
 from geode.domain.quota import Quota, quotas_in_error, read_quotas
 from geode.domain.retry import read_retry_hint
@@ -24,6 +25,9 @@ _SHOWN: Final = 300
 _SAID: Final = 2000
 # The type of error that a server would name: what was to be sent is wrong, and would be wrong again.
 _OURS: Final = "invalid_request_error"
+
+# Written with a space, a dash or a line between.
+_HELD_BACK: Final = re.compile(r"in.?flight", re.IGNORECASE)
 
 _UNSENDABLE: Final = (httpx2.LocalProtocolError, httpx2.UnsupportedProtocol, httpx2.InvalidURL, UnicodeEncodeError)
 
@@ -139,14 +143,32 @@ def error_facts(body: Mapping[str, Any]) -> tuple[str, str, str]:
     detail = body.get("detail")
     message = _said(facts.get("message")) or (_said(detail) if isinstance(detail, str) else "")
     kind = _word(facts.get("type")) if facts is not body else ""
-    upstream_kind, upstream = _upstream(facts)
-    words = ": ".join(part for part in (message, upstream) if part)
-    return kind or upstream_kind, _word(inner or facts.get("code")), words[:_SAID]
+    metadata = mapping(facts.get("metadata"))
+    upstream_kind, upstream = _upstream(metadata)
+    words = ": ".join(part for part in (_with_provider(message, metadata), upstream) if part)
+    return kind or upstream_kind or _relayed_kind(metadata), _word(inner or facts.get("code")), words[:_SAID]
 
 
-def _upstream(facts: Mapping[str, Any]) -> tuple[str, str]:
+def _with_provider(message: str, metadata: Mapping[str, Any]) -> str:
+    """The message of a relay with who said it behind the relay, and what it was flagged for."""
+    name = clean_text(string(metadata.get("provider_name"))[:_SHOWN])
+    reasons = metadata.get("reasons")
+    found = cast("list[object]", reasons) if isinstance(reasons, list) else []
+    flagged = clean_text(", ".join(reason for reason in found if isinstance(reason, str))[:_SHOWN])
+    beside = "; ".join(part for part in (name, f"flagged for {flagged}" if flagged else "") if part)
+    return f"{message} ({beside})" if message and beside else message or name
+
+
+def _relayed_kind(metadata: Mapping[str, Any]) -> str:
+    """What OpenRouter tells of an error beside its number, in a word of geode's."""
+    if metadata.get("reasons"):
+        return FLAGGED
+    return HELD_BACK if _HELD_BACK.search(string(metadata.get("limit_source"))) else ""
+
+
+def _upstream(metadata: Mapping[str, Any]) -> tuple[str, str]:
     """What a relay passes on from the provider behind it: that one's word and message, as JSON text or plain."""
-    raw = clean_text(string(mapping(facts.get("metadata")).get("raw")))
+    raw = clean_text(string(metadata.get("raw")))
     body = read_object(raw.encode())
     if body is None:
         return "", raw[:_SAID]

@@ -42,6 +42,8 @@ class HttpModel:
             request = replace(request, tools=(), tool_choice=Auto())
         elif request.tools and choice_word(request.tool_choice) not in able.choices:
             return Failure(not_sent(f"the server takes no tool_choice {choice_word(request.tool_choice)}"))
+        if request.response_schema is not None and not able.response_schema:
+            return Failure(not_sent("the server takes no response_schema"))
         if request.cache_key and not able.cache_key:
             request = replace(request, cache_key="")
         encoded = self.wire.encode(request, owner)

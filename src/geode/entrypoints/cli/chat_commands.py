@@ -224,7 +224,7 @@ COMMANDS: Final[Mapping[str, Command]] = {
     "approve": Command(
         "[WHICH]", "which tools may run, in the words of --approve: names with commas, all, none, ask", _approve
     ),
-    "cost": Command("", "tokens by model so far, and the cost where it was told", _cost),
+    "cost": Command("", "tokens by model so far, and what they cost where that is known", _cost),
     "resume": Command("[RUN]", "go on with a run that waits or was cut off; without RUN, list them", _resume),
     "compact": Command("", "put a summary in the place of what was said first, and say what it saved and cost", _compact),
     "clear": Command("", "begin a new conversation", _clear),

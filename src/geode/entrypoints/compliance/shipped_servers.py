@@ -7,7 +7,13 @@ from dataclasses import replace
 from typing import ClassVar
 
 from geode.domain.targets import Quirks
-from geode.entrypoints.compliance.shipped import ChatGlmHarness, ChatHarness, MessagesHarness, ShippedHarness
+from geode.entrypoints.compliance.shipped import (
+    ChatGlmHarness,
+    ChatHarness,
+    ChatOpenrouterHarness,
+    MessagesHarness,
+    ShippedHarness,
+)
 from geode.entrypoints.routes.capabilities import capabilities_of
 from geode.entrypoints.routes.file import table_of
 from geode.entrypoints.routes.grammar import grammar_problems
@@ -35,6 +41,18 @@ class AnthropicOAuthHarness(MessagesHarness):
     """The same wire, with a token in the place of a key."""
 
     name, stands_for = "anthropic-oauth", ""
+
+
+class OpenrouterPaygHarness(ChatOpenrouterHarness):
+    """The relay to Anthropic: what it has read is marked for its cache."""
+
+    name, stands_for, model = "openrouter-payg", "", "anthropic/claude-sonnet-4.6"
+
+
+class GlmPaygHarness(ChatGlmHarness):
+    """The same wire, paid by use, to a model that always thinks."""
+
+    name, stands_for, model = "glm-payg", "", "glm-5.3"
 
 
 class GlmCodingPlanHarness(ChatGlmHarness):
@@ -66,7 +84,7 @@ def declared_quirks(lines: str) -> Quirks:
 
 
 class NullContentHarness(DeclaredHarness):
-    """Takes pictures in results, forces no tool, and has the newer name of the bound."""
+    """Takes pictures in results and a schema for the answer, forces no tool, and has the newer name of the bound."""
 
     toml = """
         choice = ["auto", "none"]
@@ -74,8 +92,11 @@ class NullContentHarness(DeclaredHarness):
         images = "in_result"
         stream_usage = true
         output_limit = "max_completion_tokens"
+        response_schema = true
     """
-    capabilities = replace(capabilities_of("chat"), choices=frozenset({"auto", "none"}), images="in_result")
+    capabilities = replace(
+        capabilities_of("chat"), choices=frozenset({"auto", "none"}), images="in_result", response_schema=True
+    )
     refuses = frozenset({"forced_choice", "empty_content", "absent_content", "max_tokens"})
 
 

@@ -12,8 +12,10 @@ from geode.ports.events import CallDelta, Event, TextDelta, ThinkingDelta
 
 DELTAS: Final = (TextDelta, ThinkingDelta, CallDelta)
 _DELTAS: Final = frozenset(delta.__name__ for delta in DELTAS)
-# What differs between any two runs, and between two providers.
-_OF_ONE_RUN: Final = frozenset({"run_id", "seq", "seconds", "adapter", "model", "route", "request_id"})
+# What differs between any two runs, and between two providers: each has its prices.
+_OF_ONE_RUN: Final = frozenset(
+    {"run_id", "seq", "seconds", "adapter", "model", "route", "request_id", "cost_usd", "unpriced_calls"}
+)
 _IDS: Final = frozenset({"id", "call_id"})
 # Data of the tools, not of the run.
 _AS_IT_IS: Final = frozenset({"input", "content"})

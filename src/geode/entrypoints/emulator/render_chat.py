@@ -11,6 +11,7 @@ from typing import Any, Final
 
 from geode.domain.script import Called, Fails, Reply, ReplyStop, Said, Thought
 from geode.entrypoints.emulator.render import Exchange, Json, ScriptError, argument_text, numbered_calls, pieces
+from geode.entrypoints.emulator.rules_relays import is_late
 
 FINISH: Final[dict[ReplyStop, str]] = {
     "end": "stop",
@@ -23,6 +24,12 @@ GLM_FINISH: Final[dict[ReplyStop, str]] = {
     **FINISH,
     "content_filter": "sensitive",
     "context_exceeded": "model_context_window_exceeded",
+}
+# Recorded behind OpenRouter, by maker.
+_NATIVE: Final[dict[str, dict[str, str]]] = {
+    "anthropic": {"stop": "end_turn", "tool_calls": "tool_use", "length": "max_tokens"},
+    "openai": {"stop": "completed", "tool_calls": "completed", "length": "max_output_tokens"},
+    "google": {"stop": "STOP", "tool_calls": "STOP", "length": "MAX_TOKENS"},
 }
 CONTEXT_MESSAGE: Final = "This model's maximum context length is smaller than your messages."
 DEFAULT_REFUSAL: Final = "I can't help with that."
@@ -40,7 +47,7 @@ def whole(reply: Reply, exchange: Exchange) -> Json:
     finish = _finish(reply, exchange)
     choice: Json = {"index": 0, "message": _message(reply, exchange), "logprobs": None, "finish_reason": finish}
     if exchange.dialect == "openrouter":
-        choice["native_finish_reason"] = finish
+        choice["native_finish_reason"] = _native(finish, exchange)
     return {**_envelope(exchange, "chat.completion"), "choices": [choice], "usage": _usage(reply, exchange)}
 
 
@@ -73,11 +80,18 @@ def _finish(reply: Reply, exchange: Exchange) -> str:
     return table[stop]
 
 
+def _native(finish: str | None, exchange: Exchange) -> str | None:
+    """The word of the model's own server, as a relay passes it on."""
+    maker = exchange.model.partition("/")[0]
+    return finish if finish is None else _NATIVE.get(maker, {}).get(finish, finish)
+
+
 def _envelope(exchange: Exchange, kind: str) -> Json:
     prefix = "gen-" if exchange.dialect == "openrouter" else "chatcmpl-"
     body: Json = {"id": f"{prefix}{exchange.serial:06d}", "object": kind, "created": exchange.created, "model": exchange.model}
     if exchange.dialect == "openrouter":
-        body["provider"] = "Emulated"
+        # A relay leaves out what its endpoint does not tell.
+        body |= {"provider": "Emulated", "service_tier": None, "system_fingerprint": None}
     elif exchange.dialect == "openai":
         body |= {"service_tier": "default", "system_fingerprint": "fp_emulated"}
     return body
@@ -152,7 +166,7 @@ def _deltas(item: Said | Thought | Called, exchange: Exchange, number: int, refu
 def _call_parts(called: Called, exchange: Exchange, number: int) -> list[Json]:
     call = _call(called, exchange, number)
     text = call["function"].get("arguments")
-    if text is None or exchange.dialect == "glm":
+    if text is None or (exchange.dialect == "glm" and is_late(exchange.request)):
         return [call]
     opening = {**call, "function": {"name": called.name, "arguments": ""}}
     return [opening, *({"function": {"arguments": part}} for part in pieces(text))]
@@ -161,7 +175,7 @@ def _call_parts(called: Called, exchange: Exchange, number: int) -> list[Json]:
 def _chunk(exchange: Exchange, delta: Json, finish: str | None = None) -> Json:
     choice: Json = {"index": 0, "delta": delta, "finish_reason": finish}
     if exchange.dialect == "openrouter":
-        choice["native_finish_reason"] = finish
+        choice["native_finish_reason"] = _native(finish, exchange)
         choice["delta"] = {"role": "assistant", "content": "", **delta}
     elif exchange.dialect == "openai":
         choice["logprobs"] = None

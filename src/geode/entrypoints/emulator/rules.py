@@ -15,6 +15,7 @@ from geode.entrypoints.emulator import (
     facts_deferred,
     facts_messages,
     facts_messages_options,
+    facts_relays,
     facts_responses,
     facts_responses_options,
     rules_chat,
@@ -27,6 +28,7 @@ from geode.entrypoints.emulator import (
     rules_messages_blocks,
     rules_messages_options,
     rules_messages_tools,
+    rules_relays,
     rules_responses,
     rules_responses_options,
     rules_responses_parts,
@@ -49,6 +51,7 @@ RULES: Final[Mapping[str, Rule]] = {
         *facts_chat.RULES,
         *facts_chat_options.RULES,
         *facts_chat_dialects.RULES,
+        *facts_relays.RULES,
         *rules_chat_quirks.RULES,
     )
 }
@@ -66,7 +69,13 @@ CHECKS: Final[Mapping[Protocol, tuple[CheckFunction, ...]]] = {
         *rules_responses_parts.CHECKS,
         *rules_deferred.RESPONSES,
     ),
-    "chat": (*rules_chat_options.CHECKS, *rules_chat.CHECKS, *rules_chat_parts.CHECKS, *rules_chat_quirks.CHECKS),
+    "chat": (
+        *rules_chat_options.CHECKS,
+        *rules_relays.CHECKS,
+        *rules_chat.CHECKS,
+        *rules_chat_parts.CHECKS,
+        *rules_chat_quirks.CHECKS,
+    ),
 }
 HOSTS: Final[Mapping[str, Dialect]] = {
     "api.anthropic.com": "anthropic",

@@ -19,6 +19,7 @@ from geode.domain.configuration import Found
 from geode.domain.errors import Misuse
 from geode.domain.key_sources import FromVariable, GivesSecrets, KeySource, NoKey, parse_key_source
 from geode.domain.models import ModelRow, rows_for
+from geode.domain.relay import NO_OPTIONS, RelayOptions
 from geode.domain.request import Capabilities
 from geode.domain.routing import Route
 from geode.domain.targets import CredentialRoute, Program, ProgramWord, Target, Transport
@@ -49,12 +50,14 @@ class Connection:
     """A route with its address and its key found, and the rows that hold for its models.
 
     `entry` is what makes the adapter, where another package or the host does; then there is no `endpoint` of geode's.
+    `options` are a session's own for OpenRouter, before those of the declaration.
     """
 
     route: Route
     rows: tuple[ModelRow, ...]
     endpoint: Endpoint | None = None
     entry: Entry | None = field(default=None, repr=False)
+    options: RelayOptions = NO_OPTIONS
 
 
 def find_connection(route: Route, registry: Registry, environment: Environment) -> Connection:
@@ -226,5 +229,11 @@ async def connect(connection: Connection, http: httpx2.AsyncClient) -> ModelAdap
             from geode.adapters.chat_completions.model import chat_model
 
             return chat_model(
-                target.name, endpoint, http, rows=connection.rows, dialect=transport.dialect, quirks=transport.quirks
+                target.name,
+                endpoint,
+                http,
+                rows=connection.rows,
+                dialect=transport.dialect,
+                quirks=transport.quirks,
+                options=connection.options.over(transport.options),
             )

@@ -12,6 +12,7 @@ from geode.domain.key_sources import KEY_FORMS, FromOAuth, GivenKey, parse_key_s
 from geode.domain.naming import closest
 from geode.domain.prices import Price
 from geode.domain.provider import Provider
+from geode.domain.relay import relay_options
 from geode.domain.routing import RoutingTable, resolve, target_of
 from geode.domain.targets import (
     BUILT_IN,
@@ -126,6 +127,18 @@ def _speech_problems(path: Path, declared: DeclaredProvider) -> Iterator[Problem
         yield Problem((*path, "dialect"), f"the wire {wire} has: {', '.join(SPOKEN_IN[wire])}")
     if declared.quirks is not None:
         yield from _quirk_problems((*path, "quirks"), wire, declared.quirks)
+    yield from _option_problems((*path, "options"), declared)
+
+
+def _option_problems(path: Path, declared: DeclaredProvider) -> Iterator[Problem]:
+    if declared.options is None:
+        return
+    shipped = BUILT_IN.get(path[1])
+    spoken = declared.dialect if shipped is None or shipped.transport is None else shipped.transport.dialect
+    if spoken != "openrouter":
+        yield Problem(path, 'options are those of the dialect "openrouter"')
+    elif problem := relay_options(declared.options).swap().value_or(""):
+        yield Problem(path, problem)
 
 
 def _quirk_problems(path: Path, wire: WireName, quirks: DeclaredQuirks) -> Iterator[Problem]:
@@ -139,6 +152,8 @@ def _moved(shipped: Target, declared: DeclaredProvider) -> Target:
     transport, credential = shipped.transport, shipped.credential
     if declared.base_url is not None and transport is not None:
         transport = replace(transport, base_url=declared.base_url, origin="routing.toml")
+    if declared.options is not None and transport is not None:
+        transport = replace(transport, options=relay_options(declared.options).unwrap())
     if declared.key is not None:
         credential = replace(credential, key=declared.key)
     if shipped.program is None:
@@ -159,6 +174,7 @@ def _declared(name: str, declared: DeclaredProvider) -> Target:
         declared.dialect or "generic",
         quirks,
         origin="routing.toml",
+        options=declared.options,
     ).target
 
 

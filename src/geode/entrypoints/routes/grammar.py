@@ -57,6 +57,7 @@ class DeclaredQuirks(_Table):
     images: ImagePlace | None = None
     stream_usage: bool | None = None
     output_limit: OutputLimitName | None = None
+    response_schema: bool | None = None
 
 
 class DeclaredProvider(_Table):
@@ -67,6 +68,7 @@ class DeclaredProvider(_Table):
     bin: _Word | None = None
     login: _Word | None = None
     quirks: DeclaredQuirks | None = None
+    options: dict[str, Any] | None = None
 
 
 class DeclaredRow(_Table):

@@ -7,9 +7,9 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Awaitable, Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Literal, TypeAlias, cast
+from typing import Final, Literal, TypeAlias, cast
 
 from geode.application.askable import Askable, window_of
 from geode.domain.configuration import Found
@@ -21,9 +21,10 @@ from geode.domain.models import row_of
 from geode.domain.negotiation import negotiate
 from geode.domain.prices import Price
 from geode.domain.provider import Provider
+from geode.domain.relay import relay_options
 from geode.domain.request import AdapterCallRequest
 from geode.domain.routing import Route, price_for, resolve
-from geode.domain.targets import OPENROUTER
+from geode.domain.targets import BUILT_IN
 from geode.domain.thinking import Thinking, parse_thinking
 from geode.domain.turns import UserTurn
 from geode.entrypoints.config import Configuration, configuration, no_model
@@ -110,7 +111,9 @@ class SessionModels:
         route = self._registry.route(model, own, self._configuration.sources)
         found = find_connection(route, self._registry, self._configuration.environment)
         _say_once(found)
-        return found, route.model
+        _warn_once_of_plan(found)
+        given = self._settings.get("provider_options", {})
+        return replace(found, options=relay_options(given.get("openrouter")).unwrap()), route.model
 
     def _fallbacks(self) -> tuple[Resolved, ...]:
         """Each model of `fallbacks=`, or else of those that `[model.fallbacks]` names after the primary, in order."""
@@ -191,7 +194,7 @@ class SessionModels:
             target = model.route.target
             if target.credential.billing == "subscription":
                 why = f"{target.name} is paid for by a plan, and no call has a price of its own"
-            elif target.identity == OPENROUTER:  # says itself what it charged
+            elif target.transport is not None and target.transport.dialect == "openrouter":  # says itself what it charged
                 continue
             else:
                 row = f'[prices] "{model.route.id}" = {{ input = …, output = … }}'
@@ -248,6 +251,20 @@ def _checked(one: object) -> str | ModelAdapter:
 
 
 _said = set[str]()
+
+
+# The address of Z.ai's coding plan, wherever it was declared.
+_CODING_PLAN: Final = "/api/coding/paas/"
+
+
+def _warn_once_of_plan(connection: Connection) -> None:
+    """That the terms of the coding plan limit who may use it, once in a process."""
+    endpoint = connection.endpoint
+    if endpoint is None or _CODING_PLAN not in endpoint.base_url or _CODING_PLAN in _said:
+        return
+    _said.add(_CODING_PLAN)
+    limits = BUILT_IN["glm-coding-plan"].credential.limits
+    log.warning("%s goes to %s: %s", connection.route.target.name, endpoint.address, limits)
 
 
 def _say_once(connection: Connection) -> None:

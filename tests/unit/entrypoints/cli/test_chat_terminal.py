@@ -287,7 +287,7 @@ def test_the_picker_changes_who_answers_next_and_is_stored(project: Path) -> Non
         screen.sees("I am another.")
         screen.prompts()
         screen.types("/cost" + ENTER)
-        screen.sees("openai-payg gpt-5.2: 1 reply", "cost unknown", "all: 2 replies")
+        screen.sees("openai-payg gpt-5.2: 1 reply", "$0.0000875", "all: 2 replies")
         screen.prompts()
         screen.types(CTRL_D)
         assert screen.ended(process) == 0

@@ -207,6 +207,27 @@ OTHERS = {
         model="deepseek-v4-flash",
     ),
 }
+_MARK = {"cache_control": {"type": "ephemeral"}}
+OPENROUTER = {
+    "provider.type": chat(GO, provider="anthropic"),
+    "provider.unknown": chat(GO, provider={"ordr": ["anthropic"]}),
+    "provider.names": chat(GO, provider={"order": "anthropic"}),
+    "provider.switch": chat(GO, provider={"require_parameters": "true"}),
+    "provider.word": chat(GO, provider={"data_collection": "never"}),
+    "effort": chat(GO, reasoning={"effort": "hardest"}),
+    "session_id": chat(GO, session_id="x" * 257),
+    "cache_control.max4": chat(
+        {"role": "user", "content": [{"type": "text", "text": str(n), **_MARK} for n in range(5)]},
+        model="anthropic/claude-sonnet-4.6",
+    ),
+}
+GLM = {
+    "thinking": chat(GO, model="glm-5.2", thinking={"type": "adaptive"}),
+    "effort": chat(GO, model="glm-5.3", reasoning_effort="medium"),
+    "message_name": chat({**GO, "name": "ada"}, model="glm-5.2"),
+    "tool_stream": chat(GO, model="glm-5.2", tool_stream="yes"),
+    "reasoning_content": chat(GO, {**asking(tool_call("c1")), "reasoning_content": ["hm"]}, tool("c1"), model="glm-5.2"),
+}
 _SILENT = asking(tool_call("c1"))
 _WITHOUT = {key: value for key, value in _SILENT.items() if key != "content"}
 _PICTURE = {"type": "image_url", "image_url": {"url": "https://example.com/a.png"}}
@@ -229,5 +250,7 @@ DERIVED = {
     **{f"messages.anthropic.{name}": body for name, body in MESSAGES.items()},
     **{f"responses.openai.{name}": body for name, body in RESPONSES.items()},
     **{f"chat.openai.{name}": body for name, body in CHAT.items()},
+    **{f"chat.openrouter.{name}": body for name, body in OPENROUTER.items()},
+    **{f"chat.glm.{name}": body for name, body in GLM.items()},
     **OTHERS,
 }

@@ -20,6 +20,7 @@ from tests.unit.entrypoints.emulator.requests import (
     GO,
     SCHEMA,
     assistant,
+    chat,
     function_call,
     messages,
     output,
@@ -36,6 +37,7 @@ SEEN: list[dict[str, Any]] = json.loads((Path(__file__).parent / "refused.json")
 ELSEWHERE = {
     "http.auth",
     "http.body",
+    "chat.openrouter.reasoning_details",
     "messages.anthropic.document.assistant",
     "messages.anthropic.sampling.temperature",
     "messages.anthropic.thinking.prefix_changed",
@@ -256,6 +258,18 @@ def test_only_a_known_signature_passes_where_signatures_are_known() -> None:
     assert check("messages", request, signatures=frozenset({"sig"})) == ()
     assert [one.rule for one in check("messages", request, signatures=frozenset())] == [
         "messages.anthropic.thinking.signature_invalid"
+    ]
+
+
+def test_openrouter_takes_reasoning_back_as_it_went_out() -> None:
+    detail = {"type": "reasoning.text", "text": "hm", "signature": "sig", "format": "anthropic-claude-v1", "index": 0}
+    turn = {"role": "assistant", "content": "x", "reasoning_details": [detail]}
+    request = chat(GO, turn, GO, model="anthropic/claude-sonnet-4.6")
+
+    assert check("chat", request, "openrouter") == ()
+    assert check("chat", request, "openrouter", signatures=frozenset({"sig"})) == ()
+    assert [one.rule for one in check("chat", request, "openrouter", signatures=frozenset())] == [
+        "chat.openrouter.reasoning_details"
     ]
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -138,6 +139,36 @@ def test_glm_sends_arguments_in_one_late_chunk_and_usage_with_the_finish() -> No
         '{"path": "a long enough path"}'
     ]
     assert events[-1]["usage"]["completion_tokens"] == 5
+
+
+def test_glm_sends_arguments_as_they_grow_where_it_is_asked_to() -> None:
+    asked = {"model": "glm-5.2", "stream": True, "tool_stream": True, "tools": [{"type": "function"}]}
+    exchange = replace(_exchange("chat", "glm"), request=asked)
+    events = chat.events(calls(("read", {"path": "a long enough path"})), exchange)
+
+    deltas = [event["choices"][0]["delta"] for event in events]
+    pieces = [delta["tool_calls"][0]["function"]["arguments"] for delta in deltas if "tool_calls" in delta]
+    assert len(pieces) > 2
+    assert "".join(pieces) == '{"path": "a long enough path"}'
+
+
+@pytest.mark.parametrize(
+    ("model", "word"),
+    [
+        ("anthropic/claude-sonnet-4.6", "end_turn"),
+        ("openai/gpt-5.5", "completed"),
+        ("google/x", "STOP"),
+        ("z-ai/glm-5", "stop"),
+    ],
+)
+def test_openrouter_passes_on_the_word_of_the_model_s_own_server(model: str, word: str) -> None:
+    exchange = replace(_exchange("chat", "openrouter"), request={"model": model})
+    body = chat.whole(says("x"), exchange)
+
+    (choice,) = body["choices"]
+    assert (choice["finish_reason"], choice["native_finish_reason"]) == ("stop", word)
+    assert (body["service_tier"], body["system_fingerprint"]) == (None, None)
+    assert chat.events(says("x"), exchange)[-1]["choices"][0]["native_finish_reason"] == word
 
 
 def test_openrouter_names_its_route_its_cost_and_its_reasoning() -> None:

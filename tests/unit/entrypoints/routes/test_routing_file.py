@@ -54,6 +54,18 @@ WRONG = [
     ('[sources]\nopenia = "payg"\n', ":2:1: sources.openia: there is no such source; did you mean openai?"),
     ('[routing.prefixes]\n"llama-" = "labb"\n' + LAB, ":2:1: routing.prefixes.llama-: nobody is called so; did you mean lab?"),
     ('[providers.lab]\nwire = "chat"\n', ":1:1: providers.lab: [providers.lab] has no base_url"),
+    (
+        '[providers.openrouter-payg.options]\nordr = ["SECRET"]\n',
+        ":1:1: providers.openrouter-payg.options: OpenRouter has no option 'ordr'; did you mean order?",
+    ),
+    (
+        '[providers.openrouter-payg.options]\norder = "SECRET"\n',
+        ":1:1: providers.openrouter-payg.options: the option order is a list of one name or more",
+    ),
+    (
+        '[providers.glm-payg.options]\norder = ["SECRET"]\n',
+        ':1:1: providers.glm-payg.options: options are those of the dialect "openrouter"',
+    ),
     ('[providers]\nlab = "SECRET"\n', ":2:1: providers.lab: must be a table, got text"),
     (LAB + 'wire = "SECRET"\n', ":3:1: providers.lab.wire: must be 'messages', 'responses' or 'chat'"),
     (LAB + 'key = "SECRET"\n', ":3:1: providers.lab.key: a key is never written into this file"),
@@ -172,10 +184,13 @@ def test_the_users_prefixes_come_first_in_their_order(file: Path) -> None:
 
 def test_a_server_has_the_quirks_that_are_declared(file: Path) -> None:
     quirks = '[providers.lab.quirks]\nchoice = ["auto", "none"]\ncontent_beside_calls = "empty"\nimages = "none"\n'
-    table = merged(file, LAB + quirks + 'stream_usage = false\noutput_limit = "max_completion_tokens"\ntools = false\n')
+    table = merged(
+        file,
+        LAB + quirks + 'stream_usage = false\noutput_limit = "max_completion_tokens"\ntools = false\nresponse_schema = true\n',
+    )
     transport = table.targets["lab"].transport
     assert transport is not None
-    assert transport.quirks == Quirks(False, frozenset({"auto", "none"}), "empty", "none", False, "max_completion_tokens")
+    assert transport.quirks == Quirks(False, frozenset({"auto", "none"}), "empty", "none", False, "max_completion_tokens", True)
 
 
 def test_rows_of_a_server_hold_there_alone(file: Path) -> None:
