@@ -8,6 +8,7 @@ from dataclasses import replace
 from itertools import pairwise
 
 from hypothesis import HealthCheck, Phase, given, reject, seed, settings
+from returns.result import Failure
 
 from geode.domain.compaction import INSTRUCTION, cut_points, shortened
 from geode.domain.content import Text
@@ -82,6 +83,8 @@ def _broken(adapter: Adapter, request: AdapterCallRequest, cut: int) -> Iterator
         yield f"a run could not go on with it: {problem}"
     for conversation in (after, asked):
         agreed = negotiate(NAME, replace(request, conversation=conversation), adapter.able)
+        if conversation is asked and isinstance(agreed, Failure):
+            agreed = negotiate(NAME, replace(request, conversation=conversation, thinking=None), adapter.able)
         if agreed.value_or(None) is None:
             yield f"it cannot leave: {agreed.failure()}"
         else:

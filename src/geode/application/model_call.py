@@ -6,6 +6,8 @@ import asyncio
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, replace
 
+from returns.result import Failure
+
 from geode.application.announcer import Announcer
 from geode.application.askable import Askable, askable, window_of
 from geode.application.auxiliary import Served
@@ -127,7 +129,14 @@ class Asking:
         asked = replace(request, tool_choice=NoTools()) if request.tools else request
         if "none" not in self.adapter.capabilities.choices:
             asked = replace(request, tools=(), tool_choice=Auto(), deferred=frozenset())
-        return Summariser(own, request.system, lambda conversation: replace(asked, conversation=conversation))
+
+        def continued(conversation: Conversation) -> AdapterCallRequest:
+            whole = replace(asked, conversation=conversation)
+            # Cut off where it is, the history may hold calls after which a budget of thinking would be refused.
+            refused = isinstance(negotiate(self.adapter.name, whole, self.adapter.capabilities), Failure)
+            return replace(whole, thinking=None) if refused else whole
+
+        return Summariser(own, request.system, continued)
 
 
 class ModelCall:
