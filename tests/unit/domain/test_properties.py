@@ -202,7 +202,7 @@ MET = {
     *get_args(FailedReason),
     *get_args(HintKind),
     *get_args(RecoveryStep),
-    *("natural", "model_refusal", "stopped", "plain", "compact", "switch", "tools changed", "spent inside"),
+    *("natural", "model_refusal", "stopped", "plain", "compact", "compact ahead", "switch", "tools changed", "spent inside"),
     "called through the search",
 }
 
