@@ -6,6 +6,7 @@ import asyncio
 import inspect
 import re
 import runpy
+import shutil
 import subprocess
 import sys
 import tomllib
@@ -230,6 +231,14 @@ def test_the_steps_are_the_example(page: Path, example: Path) -> None:
     blocks = re.findall(r"^```python\n(.*?)^```$", page.read_text("utf-8"), re.DOTALL | re.MULTILINE)
     assert len(blocks) > 5
     assert [block for block in blocks if not any(block in text for text in code)] == []
+
+
+def test_a_copy_of_the_source_proves_itself_where_it_is(tmp_path: Path) -> None:
+    """As the page says: start by copying that folder."""
+    shutil.copytree(SOURCE, tmp_path / "mine", ignore=shutil.ignore_patterns("__pycache__"))
+    command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-k", "a_run_asks_it"]
+    done = subprocess.run(command, cwd=tmp_path / "mine", capture_output=True, text=True, timeout=120, check=False)
+    assert "1 passed" in done.stdout, done.stdout
 
 
 def test_the_source_is_registered_with_its_contract() -> None:

@@ -229,7 +229,7 @@ class AgenticLoop:
         run_id = stored.terms.run_id
         if isinstance(journal, JournalStore) and run_id in journal.run_ids():
             return await self._taken(journal, run_id, answers, stored, put)
-        tools = self._tools_of(stored)
+        tools = await self._tools_of(stored)
         return await self._perform(self._resumed(stored, tools, answers), self._equipped(stored, tools, put), stored)
 
     async def _taken(
@@ -247,7 +247,7 @@ class AgenticLoop:
             if isinstance(stored.pending, Finish):
                 self._last, self._spent = stored.closed, spent_in(stored)
                 return stored.pending.outcome
-            tools = self._tools_of(stored)
+            tools = await self._tools_of(stored)
             equipped = self._equipped(stored, tools, put)
             resumed = self._resumed(stored, tools, answers, await equipped.found(stored))
             return await self._perform(resumed, equipped, stored)
@@ -255,7 +255,9 @@ class AgenticLoop:
             self._taking = None
             journal.let_go(run_id)
 
-    def _tools_of(self, stored: State) -> ToolsInForce:
+    async def _tools_of(self, stored: State) -> ToolsInForce:
+        """Those of now: what a person was asked about may be another tool since."""
+        await self._tools.shared.refreshed(self._policy.call_timeout_seconds)
         return self._tools.of_run(stored.terms.run_id, stored.counters.rounds, open=stored.open is not None)
 
     def _resumed(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from collections import Counter
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, AsyncExitStack, contextmanager
 from dataclasses import dataclass, field, replace
@@ -10,7 +11,7 @@ from typing import Final
 
 from geode.application.catalog import Catalog
 from geode.application.foreign import Noted, explained, text_of, warn
-from geode.domain.tool_names import OwnName, qualified, visible_names
+from geode.domain.tool_names import OwnName, visible_names
 from geode.ports.clock import Clock
 from geode.ports.schema import SchemaValidator
 from geode.ports.tool_sources import Listing, OpenSource, ToolSource, ToolSourceError
@@ -18,17 +19,19 @@ from geode.ports.tools import Tool
 
 # How long a source that failed is left alone, in seconds: it may take its whole deadline each time.
 AGAIN_SECONDS: Final = 60.0
+# How long one may take to close before it is left behind.
+CLOSE_SECONDS: Final = 10.0
 
 
 @dataclass(frozen=True, slots=True)
 class Offer:
     """All tools of a runtime at one time.
 
-    `aliases` has the further name of each tool of a source, `SOURCE__TOOL`; `told` is what operators should know.
+    `owns` says of each tool of a source what that calls it; `told` is what operators should know.
     """
 
     catalog: Catalog
-    aliases: Mapping[str, str] = field(default_factory=dict[str, str])
+    owns: Mapping[str, OwnName] = field(default_factory=dict[str, OwnName])
     told: tuple[str, ...] = ()
 
 
@@ -62,6 +65,8 @@ class SharedTools:
         self._sources = tuple(sources)
         self._kept: list[_Kept] = []
         self._stack = AsyncExitStack()
+        # What is being opened when this is closed belongs to nobody: it counts the closings.
+        self._closings = 0
         self._looking: asyncio.Task[None] | None = None
         self._reopening: asyncio.Task[None] | None = None
         self.offer = Offer(Catalog.of(own, validator))
@@ -75,12 +80,14 @@ class SharedTools:
         """Open all sources, side by side; False where that has been done. ToolSourceError for a required one that fails."""
         if self._kept or not self._sources:
             return False
-        kept = [_Kept(source) for source in self._sources]
+        kept, closings = [_Kept(source) for source in self._sources], self._closings
         async with AsyncExitStack() as opening:
             await asyncio.gather(*(self._begin(one, opening) for one in kept))
             wanted = [one.failed for one in kept if one.failed and one.source.required]
             if wanted:
                 raise ToolSourceError("; ".join(wanted))
+            if closings != self._closings:
+                raise ToolSourceError("the sources of tools were closed while they were being opened")
             self._kept, self._stack = kept, opening.pop_all()
         self._remake()
         for text in self.offer.told:
@@ -89,16 +96,20 @@ class SharedTools:
 
     async def close(self) -> None:
         """Close all sources; `open` opens them again."""
-        for task in (self._looking, self._reopening):
-            if task is not None:
-                task.cancel()
+        at_work = [task for task in (self._looking, self._reopening) if task is not None]
+        for task in at_work:
+            task.cancel()
+        stack, self._stack, self._closings = self._stack, AsyncExitStack(), self._closings + 1
         self._kept, self._looking, self._reopening = [], None, None
         self.offer = Offer(Catalog.of(self._own, self._validator))
-        await self._stack.aclose()
+        async with stack:
+            if at_work:
+                await asyncio.wait(at_work, timeout=CLOSE_SECONDS)
 
-    async def refreshed(self) -> Offer:
+    async def refreshed(self, seconds: float) -> Offer:
         """What there is now, looked at again where a source says that it changed. What fails keeps what it had.
 
+        So does what takes longer than `seconds`; the look itself goes on, and the next one who asks has what it found.
         A source that could not be opened is tried again beside the runs, which do not wait for it.
         """
         if self._reopening is None and any(one.open is None and self._rested(one) for one in self._kept):
@@ -107,7 +118,7 @@ class SharedTools:
             self._looking = asyncio.create_task(self._look())
         if self._looking is not None:
             # Several runs wait for one look, and one that is cancelled does not take it from the others.
-            await asyncio.shield(self._looking)
+            await asyncio.wait({self._looking}, timeout=seconds)
         return self.offer
 
     def _rested(self, kept: _Kept) -> bool:
@@ -121,19 +132,27 @@ class SharedTools:
             return False
 
     async def _look(self) -> None:
+        closings = self._closings
         try:
             await asyncio.gather(*(self._list(one) for one in self._kept if self._changed(one)))
-            self._remake()
+            if closings == self._closings:
+                self._remake()
         finally:
-            self._looking = None
+            if closings == self._closings:
+                self._looking = None
 
     async def _reopen(self) -> None:
+        closings = self._closings
+        lost = [one for one in self._kept if one.open is None and self._rested(one)]
         try:
-            lost = [one for one in self._kept if one.open is None and self._rested(one)]
-            await asyncio.gather(*(self._begin(one, self._stack) for one in lost))
-            self._remake()
+            async with AsyncExitStack() as opening:
+                await asyncio.gather(*(self._begin(one, opening) for one in lost))
+                if closings == self._closings:
+                    self._stack.push_async_callback(opening.pop_all().aclose)
+                    self._remake()
         finally:
-            self._reopening = None
+            if closings == self._closings:
+                self._reopening = None
 
     async def _begin(self, kept: _Kept, stack: AsyncExitStack) -> None:
         """Opened and listed, or `failed`: what a source raises is its own affair."""
@@ -170,9 +189,9 @@ class SharedTools:
 
     def _remake(self) -> None:
         own_names = [OwnName(kept.source.name, tool.spec.name) for kept in self._kept for tool in kept.listing.tools]
-        names = visible_names(self._taken, own_names, self._prefixed)
+        names = visible_names(self._taken, own_names, self._prefixed, [source.name for source in self._sources])
         tools, told = list(self._own), list[str]()
-        aliases: dict[str, str] = {}
+        owns: dict[str, OwnName] = {}
         for kept in self._kept:
             told += [*filter(None, (kept.failed,)), *kept.listing.left_out]
             for tool in kept.listing.tools:
@@ -183,8 +202,8 @@ class SharedTools:
                 if own.tool in self._taken:
                     told.append(f"{own.source}: its tool {own.tool} is called {names[own]}; this session has one of that name")
                 tools.append(_named(tool, names[own], kept.source))
-                aliases[names[own]] = qualified(own)
-        self.offer = Offer(Catalog.of(tools, self._validator), aliases, tuple(told))
+                owns[names[own]] = own
+        self.offer = Offer(Catalog.of(tools, self._validator), owns, tuple(told))
 
 
 def _named(tool: Tool, name: str, source: ToolSource) -> Tool:
@@ -194,7 +213,8 @@ def _named(tool: Tool, name: str, source: ToolSource) -> Tool:
 
 async def _left(source: ToolSource, opening: AbstractAsyncContextManager[OpenSource]) -> None:
     with Noted(f"{source.name} failed when it was closed"):
-        await opening.__aexit__(None, None, None)
+        async with asyncio.timeout(CLOSE_SECONDS):
+            await opening.__aexit__(None, None, None)
 
 
 def _checked(listing: object) -> Listing:
@@ -202,7 +222,7 @@ def _checked(listing: object) -> Listing:
     if not isinstance(listing, Listing) or not all(isinstance(tool, Tool) for tool in listing.tools):
         raise ToolSourceError(f"its listing is of type {type(listing).__name__}, not a Listing of Tools")
     names = [tool.spec.name for tool in listing.tools]
-    twice = next((name for name in names if names.count(name) > 1), None)
+    twice = next((name for name, count in Counter(names).items() if count > 1), None)
     if twice is not None:
         raise ToolSourceError(f"its listing has two tools called {twice!r:.80}")
     return listing

@@ -13,6 +13,7 @@ from geode.domain.content import ToolUseBlock
 from geode.domain.loop.actions import CallModel
 from geode.domain.loop.inputs import ToolsChanged
 from geode.domain.loop.state import State
+from geode.domain.tool_names import SEPARATOR, qualified
 from geode.domain.toolkits import ChooseToolkits, Toolkit, ToolkitContext, as_toolkits, in_force
 from geode.domain.tools import ToolFacts, ToolSpec
 from geode.domain.turns import AssistantTurn
@@ -86,7 +87,7 @@ class ToolsInForce:
         """
         if (call.round == self._round and self._looked) or isinstance(state.closed.turns[-1], AssistantTurn):
             return None
-        offer = await self._of.shared.refreshed()
+        offer = await self._of.shared.refreshed(call.timeout_seconds)
         if offer is not self._offer or (call.round != self._round and self._of.chooses):
             before, self._offer = self.now, offer
             self.now = self._made(offer, call.round)
@@ -105,7 +106,9 @@ class ToolsInForce:
             self.news.append(("tools_changed", change))
 
     def _made(self, offer: Offer, round: int) -> Catalog:
-        self.news += [("tool_source", text) for text in offer.told if text not in self._told]
+        for text in offer.told:
+            if text not in self._told:
+                self.news.append(("tool_source", text))
         self._told.update(offer.told)
         kits = self._kits(round)
         whole = offer.catalog
@@ -117,8 +120,12 @@ class ToolsInForce:
         return kept
 
     def _holds(self, name: str, kits: Sequence[tuple[Toolkit, ...]]) -> bool:
-        names = {name, self._offer.aliases.get(name, name)}
-        return all(in_force(kit, names) for kit in kits)
+        own = self._offer.owns.get(name)
+        if own is None:
+            return all(in_force(kit, {name}) for kit in kits)
+        # A clash may have given it another name than the one that somebody wrote down to deny it.
+        denied_by = {own.tool, f"{own.source}{SEPARATOR}{own.tool}"}
+        return all(in_force(kit, {name, qualified(own)}, denied_by) for kit in kits)
 
     def _is_extra(self, name: str) -> bool:
         return self.now.facts[name].forwards or any(tool.spec.name == name for tool in self._of.extra)

@@ -61,7 +61,7 @@ def cost_of(usage: Usage, price: Price) -> Decimal | None:
     )
     if fresh < 0 or short < 0 or any(tokens and each is None for tokens, each in parts):
         return None
-    went_in = sum((tokens * each for tokens, each in parts if each is not None), Decimal(0))
+    went_in: Decimal | int = sum(tokens * each for tokens, each in parts if each is not None)
     came_out = usage.output_tokens * price.output
     if dear:
         went_in, came_out = went_in * price.input_above, came_out * price.output_above

@@ -7,8 +7,9 @@ order their sources were opened in, and each name leads back to one tool of one 
 from __future__ import annotations
 
 import hashlib
+import re
 from collections import Counter
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Final
 
@@ -16,6 +17,7 @@ from geode.domain.wire_names import sent_name
 
 SEPARATOR: Final = "__"
 _DIGITS: Final = 10
+_UNFIT: Final = re.compile(r"[^A-Za-z0-9_-]")
 
 
 @dataclass(frozen=True, slots=True, order=True)
@@ -31,25 +33,43 @@ def qualified(own: OwnName) -> str:
     return sent_name(f"{own.source}{SEPARATOR}{own.tool}")
 
 
-def visible_names(taken: Collection[str], found: Iterable[OwnName], prefixed: Collection[str] = ()) -> Mapping[OwnName, str]:
+def visible_names(
+    taken: Collection[str], found: Iterable[OwnName], prefixed: Collection[str] = (), sources: Collection[str] = ()
+) -> Mapping[OwnName, str]:
     """The name of each tool that `found` has, all different and none of them `taken`, in the alphabet of every wire.
 
-    A tool keeps its own name where no other has it and its source is not `prefixed`; else it is `qualified`, all of
-    those that clash; and where that clashes again, it ends in digits made of source and tool. What has no name
-    that is its own even then is left out.
+    A tool keeps its own name where no other has it, its source is not `prefixed`, and the name does not look like one
+    of another of the `sources`; else it is `qualified`, all of those that clash; and where that clashes again, it ends
+    in digits made of source and tool. What has no name that is its own even then is left out.
     """
-    names = {own: _candidate(own, own.source in prefixed) for own in found}
-    for further in (qualified, _marked):
-        counted = Counter(names.values())
-        for own, name in names.items():
-            if counted[name] > 1 or name in taken:
-                names[own] = further(own)
+    fronts = {source: _front(source) for source in sources}
+    names = {own: _candidate(own, prefixed, fronts) for own in found}
+    _told_apart(names, taken, qualified)
+    # A source may have a tool that is called as another's is with its digits: it is that one that gets further ones.
+    while _told_apart(names, taken, _marked):
+        pass
     counted = Counter(names.values())
     return {own: name for own, name in names.items() if counted[name] == 1 and name not in taken}
 
 
-def _candidate(own: OwnName, prefixed: bool) -> str:
-    return qualified(own) if prefixed else sent_name(own.tool)
+def _told_apart(names: dict[OwnName, str], taken: Collection[str], further: Callable[[OwnName], str]) -> bool:
+    """Whether any that clashed has got its further name."""
+    counted = Counter(names.values())
+    clashing = {own: further(own) for own, name in names.items() if counted[name] > 1 or name in taken}
+    changed = any(names[own] != name for own, name in clashing.items())
+    names.update(clashing)
+    return changed
+
+
+def _candidate(own: OwnName, prefixed: Collection[str], fronts: Mapping[str, str]) -> str:
+    name = sent_name(own.tool)
+    looks_like_another = any(name.startswith(front) for source, front in fronts.items() if source != own.source)
+    return qualified(own) if own.source in prefixed or looks_like_another else name
+
+
+def _front(source: str) -> str:
+    """What the `qualified` names of the tools of a source begin with."""
+    return _UNFIT.sub("_", f"{source}{SEPARATOR}")
 
 
 def _marked(own: OwnName) -> str:

@@ -16,8 +16,9 @@ class Toolkit:
     """A named set: what `allow` names (everything, without it) and `deny` does not.
 
     Both hold names of tools, in which `*` stands for any letters; for a tool of a source, such as an MCP server,
-    also `SOURCE__TOOL` is its name, so that `docs__*` is all that the server docs has. A tool that is not in the set
-    is neither shown to the model nor run. Misuse for a blank name and for what is no list of names.
+    also `SOURCE__TOOL` is its name, so that `docs__*` is all that the server docs has; `deny` knows it by the source's
+    own name for it, too, whatever it is called in this session. A tool that is not in the set is neither shown to the
+    model nor run. Misuse for a blank name and for what is no list of names.
     """
 
     name: str
@@ -64,11 +65,14 @@ def as_toolkits(value: object) -> tuple[Toolkit, ...]:
     return cast("tuple[Toolkit, ...]", tuple(several))
 
 
-def in_force(toolkits: Sequence[Toolkit], names: Collection[str]) -> bool:
-    """Whether a tool of these names is in the toolkits: one of them allows it and none denies it. All are, in none."""
+def in_force(toolkits: Sequence[Toolkit], names: Collection[str], denied_by: Collection[str] = ()) -> bool:
+    """Whether a tool of these names is in the toolkits: one of them allows it and none denies it. All are, in none.
+
+    `denied_by` are further names, by which it may be denied and is never allowed.
+    """
     if not toolkits:
         return True
-    return any(one.allows(names) for one in toolkits) and not any(one.denies(names) for one in toolkits)
+    return any(one.allows(names) for one in toolkits) and not any(one.denies({*names, *denied_by}) for one in toolkits)
 
 
 def unknown_in(toolkits: Sequence[Toolkit], known: Collection[str]) -> tuple[Toolkit, str] | None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import logging
 import math
 import uuid
@@ -116,6 +117,11 @@ def say_what_is_denied(prepared: Prepared) -> None:
 
 def checked_toolkit(value: object, tools: SharedTools) -> Kit:
     """What may be used, as `toolkit=` says. Misuse for what is none, and for a name that no tool can have."""
+    if inspect.iscoroutinefunction(value):
+        name = getattr(value, "__name__", "")
+        raise Misuse(
+            "toolkit", f"toolkit= is asked before each round, and cannot be waited for: write def {name}, not async def"
+        )
     if callable(value):
         return cast("Kit", value)
     toolkits = as_toolkits(value)

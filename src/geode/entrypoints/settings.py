@@ -112,12 +112,15 @@ _ELSEWHERE: Final[Mapping[str, str]] = {
 }
 
 
-def checked(settings: Settings) -> Settings:
-    """`settings`, with every name known and the plain values of the right kind; else Misuse that says what to write."""
+def checked(settings: Settings, of: str = "session") -> Settings:
+    """`settings`, with every name known and the plain values of the right kind; else Misuse that says what to write.
+
+    `of` is the function that was called, by its name.
+    """
     for name in settings:
         if name not in Settings.__annotations__ and name in _ELSEWHERE:
-            raise Misuse("unknown-name", f'session has no "{name}": that is {_ELSEWHERE[name]}')
-    refuse_unknown("session", settings, Settings.__annotations__)
+            raise Misuse("unknown-name", f'{of} has no "{name}": that is {_ELSEWHERE[name]}')
+    refuse_unknown(of, settings, Settings.__annotations__)
     _check_model(settings.get("model"))
     _check_providers(settings.get("providers", ()))
     _check_provider_options(settings.get("provider_options", {}))

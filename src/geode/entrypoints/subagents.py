@@ -109,7 +109,7 @@ def subagent(
     return Tool(
         ToolSpec(name, description, _TASK),
         tier_of(tier),
-        Declared(name, checked(settings)),
+        Declared(name, checked(settings, "subagent")),
         timeout_seconds=deadline_of(timeout_seconds),
         place=f"subagent({name!r})",
         # A run that is in the journal is gone on with, wherever it stopped.

@@ -68,6 +68,7 @@ class ToolSource(Protocol):
     def opened(self) -> AbstractAsyncContextManager[OpenSource]:
         """Open it, within a deadline of its own; closed with the runtime, wherever that happens.
 
-        Raises ToolSourceError if that fails. Calls of its tools after it was lost raise ToolError.
+        Raises ToolSourceError if that fails. Calls of its tools after it was lost raise ToolError. What is not closed
+        within ten seconds is left behind.
         """
         ...

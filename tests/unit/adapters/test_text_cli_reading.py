@@ -64,6 +64,12 @@ def failed(module: Any, *events: dict[str, Any], asked: Asked = ASKED, code: int
 # ---- claude --------------------------------------------------------------------------------------
 
 
+@pytest.mark.parametrize("cost", [float("inf"), -1.0, "1", True])
+def test_a_cost_that_is_none_is_not_known(cost: Any) -> None:
+    """Of `1e999` JSON makes an endless one; one below nothing would add to the budget."""
+    assert replied(claude, assistant(text("hi")), result(total_cost_usd=cost)).usage.cost_usd is None
+
+
 def test_a_text_with_what_it_took() -> None:
     """The whole input counts; the price is the program's, of the list."""
     reply = replied(claude, {"type": "system", "subtype": "init"}, assistant(text("hi ")), assistant(text("there")), result())

@@ -88,3 +88,5 @@ def test_what_nobody_knows_the_cost_of_is_counted() -> None:
 def test_a_sum_keeps_what_is_known_and_what_is_not_apart() -> None:
     known, unknown = priced(Usage(1_000, 0), BARE), priced(Usage(1_000, 0), None)
     assert Usage() + known + unknown + known == Usage(3_000, 0, Decimal("0.0010"), unpriced_calls=1)
+    written = Usage(100, 1, cache_write_input_tokens=30, cache_write_1h_input_tokens=10)
+    assert written + written == Usage(200, 2, cache_write_input_tokens=60, cache_write_1h_input_tokens=20)

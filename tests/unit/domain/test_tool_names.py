@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import re
 
 import pytest
@@ -9,6 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from geode.domain.tool_names import OwnName, qualified, visible_names
+from geode.domain.wire_names import sent_name
 
 # Spec section 12: what every provider takes.
 FIT = re.compile(r"[A-Za-z0-9_-]{1,64}")
@@ -64,11 +66,42 @@ def test_a_prefixed_name_that_is_another_ones_own() -> None:
     assert all(re.fullmatch(r"a__b__c_[0-9a-f]{10}", name) for name in names.values())
 
 
+def test_what_tells_them_apart_is_made_of_source_and_tool() -> None:
+    """By hand: the first ten digits of the SHA-256 of both with a zero between them, behind at most 53 letters."""
+    server, tool = "s" * 30, "t" * 40
+    digest = hashlib.sha256(f"{server}\0{tool}".encode()).hexdigest()[:10]
+    first = f"{server}__{tool}"[:53]
+    clash = sent_name(f"{server}__{tool}")
+    assert named((server, tool), taken=(tool, clash)) == {f"{server}/{tool}": f"{first}_{digest}"}
+    alone = "\ud800"
+    marked = named(("a", alone), taken=(sent_name(alone), sent_name(f"a__{alone}")))[f"a/{alone}"]
+    assert marked.endswith(hashlib.sha256(b"a\0\xed\xa0\x80").hexdigest()[:10])
+
+
 def test_a_plain_name_that_looks_prefixed() -> None:
     names = named(("a", "x"), ("b", "x"), ("c", "a__x"))
     assert len(set(names.values())) == 3
     assert names["b/x"] == "b__x"
     assert all(FIT.fullmatch(name) for name in names.values())
+
+
+def test_a_source_that_knows_the_name_with_digits_takes_it_from_nobody() -> None:
+    """Spec section 12: unique, and one failing server never takes down the others."""
+    marked = named(("a", "x"), taken=("x", "a__x"))["a/x"]
+    hostile = (("b", "x"), ("b", "a__x"), ("b", marked))
+    names = named(("a", "x"), *hostile)
+    assert len(set(names.values())) == len(names) == 4
+    assert FIT.fullmatch(names["a/x"])
+
+
+def test_a_name_that_looks_like_one_of_another_source() -> None:
+    """Also while that source has no tools, so that what was allowed to it by its name is not allowed to this one."""
+    found = [OwnName("web", "docs__erase"), OwnName("web", "my_docs__erase"), OwnName("docs", "docs__erase")]
+    assert visible_names((), found, sources=["docs", "web", "my docs"]) == {
+        OwnName("web", "docs__erase"): "web__docs__erase",
+        OwnName("web", "my_docs__erase"): "web__my_docs__erase",
+        OwnName("docs", "docs__erase"): "docs__erase",
+    }
 
 
 def test_a_name_of_the_session_that_looks_prefixed() -> None:

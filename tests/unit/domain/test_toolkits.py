@@ -42,6 +42,13 @@ def test_what_is_in_force(toolkits: tuple[Toolkit, ...], names: set[str], inside
     assert in_force(toolkits, names) is inside
 
 
+def test_a_further_name_denies_and_never_allows() -> None:
+    only, without = Toolkit("only", allow=["erase"]), Toolkit("without", deny=["erase"])
+    assert not in_force((only,), {"docs__erase"}, {"erase"})
+    assert not in_force((without,), {"docs__erase"}, {"erase"})
+    assert in_force((without,), {"docs__fetch"}, {"fetch"})
+
+
 @pytest.mark.parametrize(
     ("value", "several"),
     [(None, ()), (READING, (READING,)), ([READING, WRITING], (READING, WRITING)), ((READING,), (READING,)), ([], ())],
@@ -52,7 +59,7 @@ def test_one_or_several(value: object, several: tuple[Toolkit, ...]) -> None:
 
 @pytest.mark.parametrize("value", ["reading", ["get_user"], 1, [READING, "put"], {"allow": []}])
 def test_what_is_no_toolkit(value: object) -> None:
-    with pytest.raises(Misuse, match=r"^toolkit= takes a Toolkit, a list of them, or a function"):
+    with pytest.raises(Misuse, match=r"^toolkit= takes a Toolkit, a list of them, or a function.*\[toolkit\]$"):
         as_toolkits(value)
 
 
@@ -68,8 +75,16 @@ def test_what_is_no_toolkit(value: object) -> None:
     ],
 )
 def test_what_a_toolkit_refuses(arguments: dict[str, Any], message: str) -> None:
-    with pytest.raises(Misuse, match=message):
+    with pytest.raises(Misuse, match=f"{message}.*\\[toolkit\\]$"):
         Toolkit(**arguments)
+
+
+def test_a_toolkit_is_what_it_was_when_it_was_made() -> None:
+    names = ["x"]
+    toolkit = Toolkit("a", allow=names, deny=names)
+    names.append("y")
+    assert (toolkit.allow, toolkit.deny) == (("x",), ("x",))
+    assert Toolkit("a").allow is None
 
 
 @pytest.mark.parametrize(

@@ -13,7 +13,7 @@ from geode.domain.errors import Misuse
 from geode.domain.script import says
 from geode.entrypoints.emulator import Emulator, running
 from geode.entrypoints.routes.registry import forget_adapters
-from geode.events import Event, ModelFailed, ModelReplied, Spending
+from geode.events import Event, Finished, ModelFailed, ModelReplied, Spending
 from geode.testing import ManualClock, ScriptedModel, drops, fails
 
 
@@ -102,7 +102,9 @@ async def test_what_a_stream_had_told_of_tokens_when_it_broke_off_is_in_the_sum(
         monkeypatch.setenv("ANTHROPIC_BASE_URL", server.base_url)
         spending = Spending()
         async with geode.session(model="claude-sonnet-4-5", observe=spending) as loop:
-            outcome = [event async for event in loop.stream("Hi")][-1].outcome  # type: ignore[union-attr]
+            last = [event async for event in loop.stream("Hi")][-1]
+        assert isinstance(last, Finished)
+        outcome = last.outcome
     assert isinstance(outcome, geode.Failed)
     assert outcome.usage.input_tokens == 10
     assert outcome.usage.cost_usd is not None

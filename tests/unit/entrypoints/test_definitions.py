@@ -45,6 +45,10 @@ def get_weather(city: str) -> str:
     return f"18 C in {city}"
 
 
+def in_days(days: int) -> str:
+    return f"18 C in {days} days"
+
+
 def one(definition: Mapping[str, Any], handler: Callable[..., Any]) -> Tool:
     (tool,) = tools_from([definition], {definition["name"]: handler})
     return tool
@@ -333,6 +337,11 @@ def test_where_the_schema_names_its_properties_elsewhere_the_function_is_believe
             ['has a parameter "city" of another type: the input_schema says array, it takes str'],
         ),
         (schema_of("city", city={"type": ["integer", "string"]}), get_weather, []),
+        (
+            schema_of("days", days={"type": "string"}),
+            in_days,
+            ['has a parameter "days" of another type: the input_schema says string, it takes int'],
+        ),
     ],
 )
 def test_a_function_that_cannot_take_what_the_schema_names_is_refused(

@@ -183,7 +183,10 @@ async def test_a_cancellation_of_whoever_opens_a_session_passes() -> None:
         await running
 
 
-@pytest.mark.parametrize("listing", [None, ["grep"], Listing((found("a"), found("a"))), Listing(("a",))])  # type: ignore[arg-type]
+NO_TOOLS: Any = ("a",)
+
+
+@pytest.mark.parametrize("listing", [None, ["grep"], Listing((found("a"), found("a"))), Listing(NO_TOOLS)])
 async def test_a_source_that_gives_no_listing(listing: Any) -> None:
     docs = Shelf("docs")
 
@@ -291,6 +294,77 @@ async def test_runs_at_the_same_time_share_one_look() -> None:
     assert offered(model)[1:] == [["new"]] * 7
 
 
+async def test_a_look_that_never_ends_does_not_hold_a_run_past_its_time() -> None:
+    """Spec section 6: wall time is a budget; the tools of before stay in force."""
+    docs = Shelf("docs", found("grep"))
+    model = ScriptedModel(says("done"))
+    async with geode.session(model=model, tools=[docs], policy=geode.Policy(max_seconds=0.2)) as loop:
+        docs.before, docs.dirty = lambda what: asyncio.Event().wait() if what == "list" else None, True
+        async with asyncio.timeout(20):
+            await loop.run("go")
+    assert docs.log == ["open", "list", "list", "close"]
+
+
+async def test_a_runtime_that_is_closed_while_its_sources_are_opened_leaves_none_open() -> None:
+    docs, wait = Shelf("docs", found("grep")), asyncio.Event()
+    docs.before = lambda what: wait.wait() if what == "list" else None
+    runtime = geode.Runtime(model=ScriptedModel(), tools=[docs])
+
+    async def use() -> None:
+        async with runtime.session():
+            pass
+
+    async with runtime:
+        using = asyncio.create_task(use())
+        await docs.until("open", "list")
+    wait.set()
+    with pytest.raises(ToolSourceError, match=r"^the sources of tools were closed while they were being opened$"):
+        await using
+    assert docs.log == ["open", "list", "close"]
+
+
+async def test_a_source_that_comes_back_while_its_runtime_is_closed_is_closed_too(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Also one that does not let itself be cancelled."""
+    monkeypatch.setattr(shared_tools, "AGAIN_SECONDS", 0.0)
+    docs, came = Shelf("docs", found("grep"), required=False), asyncio.Event()
+
+    async def stubborn() -> None:
+        came.set()
+        try:
+            await asyncio.sleep(60)
+        except asyncio.CancelledError:
+            await asyncio.sleep(0.05)
+
+    def opening(what: str) -> Any:
+        if what == "open" and docs.log == ["open"]:
+            raise ToolSourceError("not yet")
+        return stubborn() if what == "open" else None
+
+    docs.before = opening
+    async with geode.session(model=ScriptedModel(says("done")), tools=[docs]) as loop:
+        await loop.run("go")
+        await came.wait()
+    assert docs.log.count("close") == 1
+
+
+async def test_a_source_that_does_not_close_is_left_behind(
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    monkeypatch.setattr(shared_tools, "CLOSE_SECONDS", 0.05)
+
+    class Stuck(Shelf):
+        @asynccontextmanager
+        async def opened(self) -> AsyncIterator[Shelf]:
+            yield self
+            await asyncio.Event().wait()
+
+    docs = Shelf("docs", found("grep"))
+    async with asyncio.timeout(20):
+        await geode.run("go", model=ScriptedModel(says("done")), tools=[docs, Stuck("stuck", found("hang"))])
+    assert "stuck failed when it was closed" in caplog.text
+    assert docs.log[-1] == "close"
+
+
 async def test_stopping_a_run_that_looks_at_a_source_leaves_the_look_to_the_others() -> None:
     docs = Shelf("docs", found("old"))
     model = ScriptedModel(says("first"), says("second"))
@@ -356,6 +430,25 @@ async def test_a_suspended_run_finds_its_tool_in_another_process_by_its_name() -
     assert isinstance(again, geode.Suspended), "another server of the same name is asked about again"
 
 
+async def test_a_tool_that_changed_while_its_run_was_suspended_is_asked_about_again_in_the_same_process_too() -> None:
+    """Spec section 4: bound again by name when it is resumed, and one that changed is asked again."""
+
+    async def later(call: geode.ToolUseBlock) -> geode.Later:
+        return geode.Later()
+
+    dangerous = geode.SafetyTier.DANGEROUS
+    docs = Shelf("docs", found("erase", "a page", description="Erase a page.", tier=dangerous))
+    model = ScriptedModel(calls(("erase", {})), says("done"))
+    async with geode.session(model=model, tools=[docs], approve=later) as loop:
+        first = await loop.run("go")
+        assert isinstance(first, geode.Suspended)
+        docs.now_has(found("erase", "everything", description="Erase everything.", tier=dangerous))
+        again = await loop.resume(first.snapshot, {call.id: geode.Approve() for call in first.asked})
+        assert isinstance(again, geode.Suspended), "what was approved is another tool now"
+        outcome = await loop.resume(again.snapshot, {call.id: geode.Approve() for call in again.asked})
+    assert texts(outcome) == [("ok", "everything")]
+
+
 async def test_a_session_that_nobody_watches_says_which_found_tools_will_be_denied(caplog: pytest.LogCaptureFixture) -> None:
     """Spec section 4, and once all of them are known."""
     docs = Shelf("docs", *(found(f"erase_{n}", tier=geode.SafetyTier.DANGEROUS) for n in range(22)))
@@ -367,3 +460,18 @@ async def test_a_session_that_nobody_watches_says_which_found_tools_will_be_deni
         "erase_19 is DANGEROUS and 2 more and the session has no approve=; every call will be denied. "
         "Add approve=, or tiers= or trusted=True of the McpServer"
     )
+
+
+async def test_what_was_allowed_to_one_server_is_not_allowed_to_another_of_a_like_name() -> None:
+    """Spec section 4: for one tool of one server. `a-b` and `a_b` are two, whatever letters a provider takes."""
+    asked: list[str] = []
+
+    async def ask(call: geode.ToolUseBlock) -> geode.Approve:
+        asked.append(call.name)
+        return geode.Approve(always="tool")
+
+    dangerous = geode.SafetyTier.DANGEROUS
+    one, other = Shelf("a-b", found("run", tier=dangerous)), Shelf("a_b", found("run", tier=dangerous))
+    model = ScriptedModel(calls(("a-b__run", {})), calls(("a-b__run", {})), calls(("a_b__run", {})), says("done"))
+    await geode.run("go", model=model, tools=[one, other], approve=ask)
+    assert asked == ["a-b__run", "a_b__run"]

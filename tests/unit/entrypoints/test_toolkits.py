@@ -134,6 +134,14 @@ def test_what_is_no_toolkit_is_refused_at_once(given: Any) -> None:
         geode.session(model=ScriptedModel(), tools=TOOLS, toolkit=given)
 
 
+def test_a_function_that_has_to_be_waited_for_is_refused_at_once() -> None:
+    async def by_user(context: ToolkitContext) -> Toolkit:
+        return READING
+
+    with pytest.raises(Misuse, match="write def by_user, not async def"):
+        geode.session(model=ScriptedModel(), tools=TOOLS, toolkit=by_user)  # type: ignore[arg-type]
+
+
 def test_a_name_that_no_tool_has_is_refused_with_the_closest() -> None:
     with pytest.raises(Misuse, match=r'names "read_pag", this session has no such tool; did you mean read_page\?'):
         geode.session(model=ScriptedModel(), tools=TOOLS, toolkit=Toolkit("reading", allow=["read_pag"]))
@@ -144,6 +152,28 @@ async def test_tools_of_a_source_by_the_name_of_the_source() -> None:
     model = ScriptedModel(says("done"))
     await geode.run("go", model=model, tools=[*TOOLS, docs, web], toolkit=Toolkit("docs", allow=["docs__*"]), approve=allow)
     assert offered(model) == [["grep", "docs__fetch"]]
+
+
+@pytest.mark.parametrize("denied", ["erase", "docs__erase", "page.erase", "docs__page.erase"])
+async def test_what_is_denied_stays_denied_when_another_source_has_its_name(denied: str) -> None:
+    """Spec section 12: a denied tool is neither sent nor run, whatever a clash made of its name."""
+    docs = Shelf("docs", found("erase"), found("page.erase"), found("grep"))
+    for others in ([], [Shelf("web", found("erase"), found("page.erase"))]):
+        model = ScriptedModel(says("done"))
+        kit = Toolkit("no", deny=[denied])
+        async with geode.session(model=model, tools=[docs, *others], toolkit=kit, approve=allow) as loop:
+            await loop.run("go")
+        (names,) = offered(model)
+        own = denied.removeprefix("docs__")
+        assert not any(name.startswith((denied.replace(".", "_"), f"docs__{own.replace('.', '_')}")) for name in names)
+        assert "grep" in names
+
+
+async def test_a_source_does_not_get_into_the_toolkit_of_another_by_a_name() -> None:
+    docs, web = Shelf("docs", found("grep")), Shelf("web", found("docs__erase"))
+    model = ScriptedModel(says("done"))
+    await geode.run("go", model=model, tools=[docs, web], toolkit=Toolkit("docs", allow=["docs__*"]), approve=allow)
+    assert offered(model) == [["grep"]]
 
 
 def written(folder: Path) -> str:

@@ -166,8 +166,9 @@ class Connection:
 
     async def _live(self) -> None:
         try:
-            # It takes a second the first time, and nobody else waits for that.
-            await asyncio.to_thread(import_module, "mcp.client.streamable_http" if self._server.url else "mcp.client.session")
+            # It takes a second the first time, and nobody else waits for that. The same module for every server: two threads
+            # that enter the package by different ones would wait for each other, which Python ends with an error.
+            await asyncio.to_thread(import_module, "mcp.client")
             async with self._way.streams() as streams:
                 await self._speak(streams)
             self._is_over(End("was closed"))

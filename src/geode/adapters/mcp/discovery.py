@@ -10,7 +10,7 @@ from returns.result import Failure
 from geode.adapters.mcp.words import visible
 from geode.domain.discovery import discovered
 from geode.domain.mcp_server import McpServer
-from geode.domain.naming import shown_name
+from geode.domain.naming import closest, shown_name
 from geode.domain.schema_words import Schema, object_in, with_children
 from geode.domain.tiers import SafetyTier, tier_of
 from geode.domain.tools import ToolSpec
@@ -88,6 +88,18 @@ def _described(one: object, server: McpServer) -> Described | str:
     hints = object_in(given.get("annotations")) if server.trusted else {}
     idempotent = hints.get("idempotentHint") is True or hints.get("readOnlyHint") is True
     return Described(name, spec, tier_for(name, hints, server), idempotent=idempotent)
+
+
+def without_tool(listed: Sequence[object], server: McpServer) -> list[str]:
+    """The names in `tiers` that the server lists no tool of: a slip of the pen leaves a tool with another tier."""
+    known = [name for one in listed if isinstance(name := object_in(one).get("name"), str)]
+    unknown = [name for name in server.tiers if name not in known]
+    return [f"tiers names {shown_name(name)}, which it does not list{_meant(name, known)}" for name in unknown]
+
+
+def _meant(name: str, known: Sequence[str]) -> str:
+    close = closest(name, known)
+    return f"; did you mean {shown_name(close[0])}?" if close else ""
 
 
 def tier_for(name: str, hints: Mapping[str, Any], server: McpServer) -> SafetyTier:

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from typing import Any, Final
 
 from geode.adapters.mcp.connection import CLOSE_SECONDS, Connection, Greeting, Progress
-from geode.adapters.mcp.discovery import Described, described, pages
+from geode.adapters.mcp.discovery import Described, described, pages, without_tool
 from geode.adapters.mcp.ends import End, Expired, Lost, Refused, Trouble
 from geode.adapters.mcp.results import framed, has_failed, parts_of, text_of
 from geode.domain.content import Part, Text
@@ -137,7 +137,10 @@ class OpenServer:
             raise
         found, left_out = described(listed, self._server)
         self.tools = len(found)
-        notices = (*self._taken(), *map(self._told, (*given_up, *left_out, *self._reworded(found))))
+        notices = (
+            *self._taken(),
+            *map(self._told, (*given_up, *left_out, *without_tool(listed, self._server), *self._reworded(found))),
+        )
         return Listing(tuple(self._tool(one) for one in found), notices)
 
     async def _pages(self) -> tuple[list[object], list[str]]:

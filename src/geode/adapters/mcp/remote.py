@@ -22,6 +22,7 @@ _TOLD_SECONDS: Final = 2.0
 _GOODBYE_SECONDS: Final = 2.0
 # What the protocol's client says where the server did not speak the protocol.
 _STAND_INS: Final = ("Server returned an error response", "Session terminated", "Not Found")
+_UNREADABLE: Final = "Failed to parse JSON response"
 MAX_EVENT: Final = 64 * 1024 * 1024
 
 
@@ -36,6 +37,9 @@ class Remote:
     def trouble_of(self, id: int, said: str) -> Trouble | None:
         """What went wrong with one request, below the protocol; told once. `said` is the error of the protocol."""
         found = self._troubles.pop(id, None)
+        if said.startswith(_UNREADABLE):
+            # It has answered, and so it may have done what it was asked.
+            return found or Lost(End("gave an answer that cannot be read"))
         return found if isinstance(found, Expired) or said in _STAND_INS else None
 
     async def end(self) -> End:
@@ -75,6 +79,10 @@ class Remote:
         else:
             self._troubles[id] = Lost(End(f"answered {status}")) if status >= 500 else Refused(status, f"answered {status}")
 
+    def is_too_long(self, id: int) -> None:
+        """Its answer was cut off."""
+        self._troubles[id] = Lost(End(f"gave an answer of more than {MAX_EVENT:,} bytes"))
+
     def failed(self, id: int, error: Exception, *, sent: bool) -> None:
         """It was not answered at all."""
         self._troubles[id] = Lost(End(f"was lost ({type(error).__name__}{f': {error}' if str(error) else ''})"), sent=sent)
@@ -101,6 +109,8 @@ def _watched(direct: httpx2.AsyncBaseTransport, remote: Remote, query: bytes) ->
                 remote.failed(id, error, sent=not unsent)
                 return httpx2.Response(502, request=request)
             remote.looked_at(id, request, response)
+            if id is not None:
+                _bound(response, id, remote)
             return response
 
         async def _briefly(self, request: httpx2.Request, told: bool) -> httpx2.Response:
@@ -116,6 +126,30 @@ def _watched(direct: httpx2.AsyncBaseTransport, remote: Remote, query: bytes) ->
             await direct.aclose()
 
     return Watched()
+
+
+def _bound(response: httpx2.Response, id: int, remote: Remote) -> None:
+    """An answer in one piece is kept whole by the protocol's client: one that is longer than an event may be is cut off."""
+    import httpx2
+
+    class Bounded(httpx2.AsyncByteStream):
+        def __init__(self, stream: Any) -> None:
+            self._stream = stream
+
+        async def __aiter__(self) -> AsyncIterator[bytes]:
+            size = 0
+            async for chunk in self._stream:
+                size += len(chunk)
+                if size > MAX_EVENT:
+                    remote.is_too_long(id)
+                    raise httpx2.StreamError("too long")
+                yield chunk
+
+        async def aclose(self) -> None:
+            await self._stream.aclose()
+
+    if not response.headers.get("content-type", "").startswith("text/event-stream"):
+        response.stream = Bounded(response.stream)
 
 
 def _asked(request: httpx2.Request) -> tuple[int | None, bool]:

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import pairwise
 from typing import Final
+from urllib.parse import unquote_plus, urlsplit
 
 from geode.domain.mcp_server import McpServer
 
@@ -15,6 +17,8 @@ INHERITED: Final = frozenset(
         *("SYSTEMROOT", "SYSTEMDRIVE", "COMSPEC", "PATHEXT", "TEMP", "TMP", "USERPROFILE", "APPDATA", "LOCALAPPDATA"),
     )
 )
+# What stands before the sign in `--name=value` and in `NAME=value`.
+_OPTION: Final = re.compile(r"-{0,2}[A-Za-z0-9_][A-Za-z0-9_.-]*")
 _NAMED: Final = re.compile(r"(?:^|(?<= ))env:([A-Za-z_][A-Za-z0-9_]*)$")
 
 
@@ -47,3 +51,32 @@ def secrets_of(server: McpServer, environ: Mapping[str, str]) -> Iterator[str]:
     yield from given
     for value in sent_headers(server, environ).values():
         yield from (value, *value.split())
+    yield from _secrets_of_address(server.url)
+    yield from _secrets_of_command(server.command)
+
+
+def _secrets_of_command(command: Sequence[str]) -> Iterator[str]:
+    """Values of long options and of `NAME=VALUE`, and what is secret in addresses.
+
+    Not each argument: without the name of a package or a script nobody could tell why a program does not start.
+    """
+    for before, word in pairwise(command):
+        name, sign, value = word.partition("=")
+        if before.startswith("--") and "=" not in before and not word.startswith("-"):
+            yield word
+        elif sign and _OPTION.fullmatch(name):
+            yield value
+        yield from _secrets_of_address(value if sign and _OPTION.fullmatch(name) else word)
+
+
+def _secrets_of_address(address: str) -> Iterator[str]:
+    """The password of an address and the values of its query, as they are written and as they are meant."""
+    try:
+        parts = urlsplit(address)
+    except ValueError:
+        return
+    if not parts.scheme or not parts.netloc:
+        return
+    query = (one.partition("=")[2] or one for one in parts.query.split("&"))
+    for written in (parts.password or parts.username or "", *query):
+        yield from (written, unquote_plus(written))

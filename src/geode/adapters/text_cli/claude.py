@@ -7,11 +7,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping
-from decimal import Decimal
 from typing import Any, Final
 
 from returns.result import Failure, Success
 
+from geode.adapters.http_json.reading import amount
 from geode.adapters.text_cli.process import Event, Folder, Invocation, Ran
 from geode.adapters.text_cli.programs import (
     Answer,
@@ -189,12 +189,10 @@ def _usage(result: Event, asked: Asked) -> Usage:
     """`input_tokens` of the program leaves out what was cached. Its cost is that of its list prices: a plan has none."""
     of = mapping(result.get("usage"))
     cached, written = count(of.get("cache_read_input_tokens")), count(of.get("cache_creation_input_tokens"))
-    cost = result.get("total_cost_usd")
-    priced = asked.mode == "api_key" and isinstance(cost, int | float) and not isinstance(cost, bool)
     return Usage(
         count(of.get("input_tokens")) + written + cached,
         count(of.get("output_tokens")),
-        Decimal(repr(cost)) if priced else None,
+        amount(result.get("total_cost_usd")) if asked.mode == "api_key" else None,
         cached_input_tokens=cached,
         reasoning_tokens=count(mapping(of.get("output_tokens_details")).get("thinking_tokens")),
         cache_write_input_tokens=written,

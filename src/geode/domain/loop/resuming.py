@@ -80,7 +80,7 @@ def revived(
         case Finish():
             return state
         case Suspend():
-            return taken_up(state, owner, tools, now, answered, verdicts=verdicts, fallbacks=fallbacks)
+            return taken_up(state, owner, tools, now, answered, verdicts=verdicts, fallbacks=fallbacks, windows=windows)
         case CallModel() as call:
             return next_call(bound, replace(call, attempt=call.attempt + 1))
         case Wait(seconds, call):

@@ -215,10 +215,21 @@ def _never_given(parameter: Parameter, *, given: bool) -> str:
     return f'has a parameter "{name}" without a default, and the input_schema has no such property'
 
 
+def _written(shape: Shape) -> frozenset[type]:
+    """The types that the function was written with: either number is taken for the other as well."""
+    match types_of(shape.schema):
+        case ("integer",):
+            return frozenset({int})
+        case ("number",):
+            return frozenset({float})
+        case _:
+            return shape.takes
+
+
 def _other_type(name: str, schema: Schema, shape: Shape) -> Iterator[str]:
     """Types that have nothing in common. Those that pydantic reads are not looked at: they may take more than one form."""
     said = [_PYTHON[kind] for kind in types_of(schema) if kind in _PYTHON]
     if said and shape.takes and shape.takes.isdisjoint(said):
         kinds = " or ".join(types_of(schema))
-        takes = " or ".join(sorted(kind.__name__ for kind in shape.takes))
+        takes = " or ".join(sorted(kind.__name__ for kind in _written(shape)))
         yield f'has a parameter "{name}" of another type: the input_schema says {kinds}, it takes {takes}'

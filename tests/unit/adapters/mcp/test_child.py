@@ -53,6 +53,27 @@ async def test_lines_that_are_no_messages_are_skipped_and_logged(caplog: pytest.
     assert max(map(len, logged)) < 400
 
 
+@pytest.mark.parametrize(
+    ("arguments", "shown"),
+    [
+        (["--token", "key-1f2e3d4c5b6a"], "['--token', '***']"),
+        (["--token=key-1f2e3d4c5b6a"], "['--token=***']"),
+        (["-e", "TOKEN=key-1f2e3d4c5b6a"], "['-e', 'TOKEN=***']"),
+        (["postgres://u:key-1f2e3d4c5b6a@db/x"], "['postgres://u:***@db/x']"),
+        (["--at=https://h/?key=key-1f2e3d4c5b6a"], "['--at=***']"),
+        (["https://h/?key=key-1f2e3d4c5b6a&n=1"], "['https://h/?key=***&n=1']"),
+        (["--yes", "--quiet", "@scope/package"], "['--yes', '--quiet', '***']"),
+        (["-y", "@scope/package"], "['-y', '@scope/package']"),
+    ],
+)
+async def test_the_value_of_an_argument_is_not_shown_where_the_program_prints_it(arguments: list[str], shown: str) -> None:
+    program = "import sys; sys.exit(str(sys.argv[1:]))"
+    with pytest.raises(ToolSourceError) as caught:
+        async with opened(McpServer("demo", command=[sys.executable, "-c", program, *arguments])):
+            pass
+    assert str(caught.value) == f'MCP server "demo" ended with code 1; last stderr: "{shown}"'
+
+
 async def test_what_is_logged_of_such_lines_is_bounded(caplog: pytest.LogCaptureFixture) -> None:
     with caplog.at_level(logging.INFO, "geode.mcp"):
         async with opened(child({"at_start": ["noise"] * 500})):

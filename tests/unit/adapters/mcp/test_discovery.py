@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from geode import McpServer, SafetyTier
-from geode.adapters.mcp.discovery import MAX_DESCRIPTION, MAX_PAGES, described
+from geode.adapters.mcp.discovery import MAX_DESCRIPTION, MAX_PAGES, described, without_tool
 from geode.ports.tool_sources import ToolSourceError
 from tests.unit.adapters.mcp.playing import child, diary, listed, named, opened
 
@@ -85,6 +85,19 @@ async def test_a_list_that_is_refused_is_an_error_that_names_the_server() -> Non
             await found.listing()
 
 
+async def test_a_tier_for_a_tool_that_is_not_listed_is_told_with_the_closest() -> None:
+    plan = {"pages": [{"tools": named("read", "write")}]}
+    async with listed(child(plan, tiers={"raed": "safe", "write": "write", "x": "safe"})) as (_, listing):
+        assert [(tool.spec.name, tool.tier) for tool in listing.tools] == [
+            ("read", SafetyTier.DANGEROUS),
+            ("write", SafetyTier.WRITE),
+        ]
+    assert listing.left_out == (
+        "MCP server \"demo\": tiers names 'raed', which it does not list; did you mean 'read'?",
+        "MCP server \"demo\": tiers names 'x', which it does not list",
+    )
+
+
 # ------------------------------------------------------------------------------------------------ names and schemas
 
 
@@ -105,6 +118,7 @@ def test_what_is_no_tool_leaves_the_others(bad: object) -> None:
     found, left_out = described([bad, *named("ok")], LAB)
     assert [tool.name for tool in found] == ["ok"]
     assert len(left_out) == 1
+    assert without_tool([bad, {"name": [7]}, *named("ok")], McpServer("lab", command=["lab"], tiers={"ok": "safe"})) == []
 
 
 @pytest.mark.parametrize("schema", [None, 7, [], "object", {"type": "array"}, {"type": "string"}])

@@ -6,14 +6,18 @@ import asyncio
 import base64
 import json
 import logging
+import subprocess
+import sys
 import time
 from collections.abc import Mapping
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import pytest
 
 from geode import McpServer
+from geode.adapters.mcp import remote
 from geode.adapters.mcp.source import McpSource
 from geode.entrypoints.compliance.servers import canned, head
 from geode.ports.tool_sources import ToolSourceError
@@ -55,6 +59,45 @@ async def test_a_key_that_a_server_quotes_is_not_shown() -> None:
     async with web(refusing) as server, listed(at(server, headers={"X-Key": "env:DEMO_KEY"}), DEMO_KEY=KEY) as (_, listing):
         with pytest.raises(ToolError, match=r"^add failed: no: \*\*\*$"):
             await called(listing, "add")
+
+
+@pytest.mark.parametrize(
+    ("body", "why"),
+    [
+        (b'{"jsonrpc": "2.0", "id"', "gave an answer that cannot be read"),
+        (b'"' + b"x" * 2_000 + b'"', "gave an answer of more than 1,000 bytes"),
+    ],
+)
+async def test_nobody_knows_what_a_call_did_whose_answer_cannot_be_read(
+    body: bytes, why: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Spec section 7: a call that may have had an effect is outcome_unknown. The other calls keep their connection."""
+    monkeypatch.setattr(remote, "MAX_EVENT", 1_000)
+
+    def unreadable(message: dict[str, Any], _: Headers) -> Answer:
+        bad = message["method"] == "tools/call" and "bad" in message["params"]["arguments"]
+        return (200, body, {}) if bad else answered(message)
+
+    async with web(unreadable) as server, listed(at(server)) as (_, listing):
+        with pytest.raises(OutcomeUnknown) as caught:
+            await called(listing, "add", bad=1)
+        assert caught.value.detail == f'MCP server "demo" {why} during add (call_1)'
+        assert await called(listing, "add") == "5"
+    assert server.methods.count("initialize") == 1
+
+
+@pytest.mark.parametrize("quoted", [f"user:{KEY}", f"/mcp?token={KEY}", base64.b64encode(f"user:{KEY}".encode()).decode()])
+async def test_what_is_secret_in_an_address_is_not_shown_where_the_server_quotes_it(quoted: str) -> None:
+    def refusing(message: dict[str, Any], _: Headers) -> Answer:
+        return 200, {"jsonrpc": "2.0", "id": message["id"], "error": {"code": -1, "message": f"no: {quoted}"}}, {}
+
+    async with web(refusing) as server:
+        with pytest.raises(ToolSourceError) as caught:
+            async with opened(McpServer("demo", url=server.base_url.replace("//", f"//user:{KEY}@") + f"?token={KEY}")):
+                pass
+    assert "is not understood: no: " in str(caught.value)
+    assert KEY not in str(caught.value)
+    assert quoted not in str(caught.value)
 
 
 @pytest.mark.parametrize("status", [301, 302, 303, 307, 308])
@@ -342,3 +385,55 @@ async def test_a_large_body_of_tools_keeps_its_order() -> None:
 
     async with web(answer) as server, listed(at(server)) as (_, listing):
         assert [tool.spec.name for tool in listing.tools] == names
+
+
+# ------------------------------------------------------------------------------------------------ beside programs
+
+FRESH = """
+import asyncio, sys
+
+from geode import McpServer
+from geode.adapters.mcp.source import McpSource
+from geode.ports.tool_sources import ToolSourceError
+
+
+async def what_became_of(server):
+    try:
+        async with McpSource(server).opened() as source:
+            return len((await source.listing()).tools)
+    except ToolSourceError as error:
+        return str(error)
+
+
+async def main():
+    program = McpServer("program", command=[sys.executable, sys.argv[1]])
+    address = McpServer("address", url="http://127.0.0.1:1/mcp")
+    print(*await asyncio.gather(what_became_of(program), what_became_of(address)), sep="\\n")
+
+
+asyncio.run(main())
+"""
+SERVER = """
+from mcp.server import MCPServer
+
+server = MCPServer("demo")
+
+
+@server.tool()
+def add(a: int, b: int) -> int:
+    return a + b
+
+
+server.run()
+"""
+
+
+def test_a_program_and_an_address_are_opened_side_by_side_in_a_new_process(tmp_path: Path) -> None:
+    """Both are the first to need the protocol's package, each in a thread of its own."""
+    (tmp_path / "server.py").write_text(SERVER)
+    done = subprocess.run(
+        [sys.executable, "-c", FRESH, str(tmp_path / "server.py")], capture_output=True, text=True, check=True, timeout=120
+    )
+    tools, lost = done.stdout.splitlines()
+    assert tools == "1"
+    assert lost.startswith('MCP server "address" was lost')
