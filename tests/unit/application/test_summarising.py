@@ -15,7 +15,9 @@ from geode.domain.content import Text
 from geode.domain.conversation import Conversation
 from geode.domain.errors import AuthenticationError, ModelCallError
 from geode.domain.loop.outcome import Exhausted
+from geode.domain.models import ModelRow
 from geode.domain.policy import Policy
+from geode.domain.request import Capabilities
 from geode.domain.script import Step, calls, fails, says
 from geode.domain.turns import AssistantTurn, UserTurn, hints_of
 from geode.domain.usage import Usage
@@ -149,3 +151,36 @@ async def test_a_runtime_lends_what_it_takes() -> None:
     async with geode.Runtime(model=ScriptedModel(says("about a")), policy=POLICY) as runtime:
         made = await runtime.compact(BEFORE)
     assert len(made.conversation.turns) == 3
+
+
+# ---- ahead of a round --------------------------------------------------------------------------
+
+CROWDED = Policy(compact_above=0.5, compact_keep_rounds=1)
+
+
+def with_window(*steps: Step) -> ScriptedModel:
+    """A model that reads 100 tokens."""
+    return ScriptedModel(*steps, capabilities=Capabilities(models=(ModelRow("m", window=100),)))
+
+
+def filling(tokens: int) -> Step:
+    return replace(calls(("read", {})), input_tokens=tokens - 5, output_tokens=5)
+
+
+async def test_before_a_round_what_fills_the_window_is_summarised_and_the_run_goes_on() -> None:
+    seen = Recorder()
+    model = with_window(filling(20), filling(51), says("read once"), says("done"))
+    answered(await loop_of(model=model, tools=[read], policy=CROWDED, observe=[seen]).run("go"))
+    assert model.requests[2].turns[-1] == user(INSTRUCTION)
+    assert [len(request.turns) for request in model.requests] == [1, 3, 4, 4]
+    text = "the last call filled 51 of the 100 tokens that m reads; it was compacted from 5 turns to 4"
+    assert notices(seen) == [("compacted", f"{text}, with a summary by m (10 tokens in, 5 out)")]
+
+
+async def test_a_summary_that_fails_ahead_of_a_round_is_told_and_the_round_is_made_as_it_was() -> None:
+    seen = Recorder()
+    model = with_window(filling(20), filling(51), says(" "), says("done"))
+    answered(await loop_of(model=model, tools=[read], policy=CROWDED, observe=[seen]).run("go"))
+    assert [len(request.turns) for request in model.requests] == [1, 3, 4, 5]
+    text = "the last call filled 51 of the 100 tokens that m reads; it was not compacted: the summary is empty"
+    assert notices(seen) == [("not_compacted", text)]
