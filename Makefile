@@ -28,7 +28,7 @@ unexport PYTHONPATH
 unexport PYTHONHOME
 
 .DELETE_ON_ERROR:
-.PHONY: help setup demo test check format-check lint types imports mutate loop-model bench crowd fuzz conversations guard big-results many-tools kills peers real format lock always
+.PHONY: help setup demo test check format-check lint types imports mutate loop-model bench crowd fuzz conversations compactions guard big-results many-tools kills peers real format lock always
 
 help: ## say what can be made
 	@sed -n 's/^\([a-z-]*\):.*## /\1	/p' $(firstword $(MAKEFILE_LIST)) | expand -t 10
@@ -71,6 +71,9 @@ fuzz: $(INSTALLED) ## N random mutations of answers are read; goes on where it w
 
 conversations: $(INSTALLED) ## N conversations for each adapter are written and judged; goes on likewise
 	@$(BIN)/python -m tests.fuzz conversations -n $(or $(N),1000) $(ARGS)
+
+compactions: $(INSTALLED) ## N conversations for each adapter are cut wherever they may be (1000); goes on likewise
+	@$(BIN)/python -m tests.fuzz compactions -n $(or $(N),1000) $(ARGS)
 
 guard: $(INSTALLED) ## N random results are made short enough and judged (10000); goes on likewise
 	@$(BIN)/python -m tests.fuzz guard -n $(or $(N),10000) $(ARGS)

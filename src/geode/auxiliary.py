@@ -6,12 +6,14 @@
 from geode.adapters.clock_system import SystemClock
 from geode.application.askable import Askable, askable
 from geode.application.auxiliary import Ask, Served, call_with_failover, run_with_retry_policy, text_call
+from geode.application.compacting import Compaction
 from geode.application.structured import AnswerError, Declined, DoesNotFit, Fits, Truncated, TypedAnswer
 
 __all__ = [
     "AnswerError",
     "Ask",
     "Askable",
+    "Compaction",
     "Declined",
     "DoesNotFit",
     "Fits",

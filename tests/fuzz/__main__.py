@@ -1,4 +1,4 @@
-"""`python -m tests.fuzz answers|conversations|guard`: long runs, which go on where they were interrupted.
+"""`python -m tests.fuzz answers|conversations|compactions|guard`: long runs, which go on where they were interrupted.
 
 `answers --number N` shows one mutation and what it is read to, `guard --number N` what the guard makes of one result.
 """
@@ -7,20 +7,22 @@ from __future__ import annotations
 
 import argparse
 import sys
+from collections import Counter
+from collections.abc import Callable
 from typing import Final
 
-from tests.fuzz import guarding
+from tests.fuzz import cutting, guarding
 from tests.fuzz.encoding import BATCH, batch
 from tests.fuzz.fuzzing import Verdict, case, corpus_id, judged, seeds
 from tests.fuzz.marathon import Marathon, Tally
-from tests.fuzz.requests import ADAPTERS
+from tests.fuzz.requests import ADAPTERS, Adapter
 
 SEED: Final = 1
 
 
 def main() -> int:
     parser = argparse.ArgumentParser(prog="python -m tests.fuzz", description=__doc__)
-    parser.add_argument("what", choices=("answers", "conversations", "guard"))
+    parser.add_argument("what", choices=("answers", "conversations", "compactions", "guard"))
     parser.add_argument(
         "-n", type=int, default=10_000, help="mutations, conversations per adapter, or results (default: %(default)s)"
     )
@@ -29,7 +31,7 @@ def main() -> int:
     given = parser.parse_args()
     if given.number is not None:
         return _show(given.seed, given.number) if given.what == "answers" else _show_guarded(given.seed, given.number)
-    run = {"answers": _answers, "conversations": _conversations, "guard": _guard}[given.what]
+    run = {"answers": _answers, "conversations": _conversations, "compactions": _compactions, "guard": _guard}[given.what]
     tally = run(given.seed, given.n).run()
     for line in tally.wrong:
         print(line)
@@ -74,6 +76,15 @@ def _show(seed: int, number: int) -> int:
 
 
 def _conversations(seed: int, count: int) -> Marathon:
+    return Marathon("conversations", -(-count // BATCH), {"seed": seed, "batch": BATCH}, _batches(seed, batch))
+
+
+def _compactions(seed: int, count: int) -> Marathon:
+    size = cutting.BATCH
+    return Marathon("compactions", -(-count // size), {"seed": seed, "batch": size}, _batches(seed, cutting.batch))
+
+
+def _batches(seed: int, batch: Callable[[Adapter, int], Counter[str]]) -> Callable[[int, Tally], None]:
     """One step is a batch for each adapter."""
 
     def step(number: int, tally: Tally) -> None:
@@ -84,7 +95,7 @@ def _conversations(seed: int, count: int) -> Marathon:
                 notes = "\n".join(getattr(error, "__notes__", ()))
                 tally.fail(f"batch {number} of {adapter.name}: {type(error).__name__}: {error}\n{notes}"[:4_000])
 
-    return Marathon("conversations", -(-count // BATCH), {"seed": seed, "batch": BATCH}, step)
+    return step
 
 
 # ---- guard -------------------------------------------------------------------------------------------

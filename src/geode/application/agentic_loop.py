@@ -6,7 +6,10 @@ import asyncio
 from collections.abc import AsyncGenerator, Mapping
 from typing import Any
 
+from geode.application.announcer import Announcer
+from geode.application.compacting import Compaction
 from geode.application.equipment import Equipment, Surroundings
+from geode.application.hooking import Hooking
 from geode.application.model_call import Asking
 from geode.application.prompts import Prompt, check_conversation, items_of, with_fitting_prompt
 from geode.application.run import Run
@@ -16,9 +19,10 @@ from geode.application.streaming import Put, streamed
 from geode.application.tools_in_force import SessionTools, ToolsInForce
 from geode.domain.approval import Decision
 from geode.domain.codec import loads
+from geode.domain.compaction import NOTHING_TO_LEAVE_OUT
 from geode.domain.content import ToolResult
 from geode.domain.conversation import Conversation
-from geode.domain.errors import Misuse
+from geode.domain.errors import Misuse, ModelCallError, RequestRefused
 from geode.domain.loop.actions import Finish
 from geode.domain.loop.answering import askable
 from geode.domain.loop.inner import spent_in
@@ -29,11 +33,12 @@ from geode.domain.loop.state import State
 from geode.domain.loop.step import begin, step
 from geode.domain.loop.storing import refs_of
 from geode.domain.policy import Policy
-from geode.domain.request import forced_choice
+from geode.domain.request import AdapterCallRequest, forced_choice
 from geode.domain.spent import Spent
 from geode.domain.turns import UserTurn
 from geode.ports import events
 from geode.ports.events import Event
+from geode.ports.hooks import Veto
 from geode.ports.journal import JournalError, JournalStore
 
 
@@ -118,6 +123,50 @@ class AgenticLoop:
         """`resume`, as its events happen; see `stream`."""
         return streamed(lambda put: self._resume(snapshot, answers, put))
 
+    async def compact(self, conversation: Conversation) -> Compaction:
+        """`conversation` with a summary in the place of its beginning; the same where nothing can be left out.
+
+        The last `Policy.compact_keep_rounds` replies and the last prompt stay word for word. The summary is written as in
+        a run (docs/compaction.md), with the retries of the policy; what it took is in `usage`. Hooks `compact` are not
+        asked. Raises BillingError, AuthenticationError, RequestRefused or another ModelCallError, also where what was
+        written is no summary.
+        """
+        self._check_usable()
+        self._check_idle()
+        check_conversation(conversation)
+        asking, policy, around = self._asking, self._policy, self._around
+        run_id = around.new_run_id()
+        announcer = Announcer(run_id, around.observers, around.put)
+        catalog = self._tools.of_run(run_id, 0).now
+        request = AdapterCallRequest(
+            asking.model,
+            conversation,
+            asking.system,
+            catalog.specs,
+            effort=asking.effort,
+            temperature=asking.temperature,
+            thinking=asking.thinking,
+            deferred=catalog.deferred,
+            affinity=run_id,
+            cache_key=asking.cache_key(conversation, catalog),
+        )
+        try:
+            hooking = Hooking(around.hooks, catalog, announcer, policy.tool_timeout_seconds)
+            guarded = request if asking.summariser is not None else await hooking.before_model(request)
+            if isinstance(guarded, Veto):
+                raise RequestRefused(guarded.why, None)
+            made = await asking.summarising(guarded).shorter(
+                conversation, policy, policy.compact_keep_rounds, around.clock, announcer
+            )
+        finally:
+            announcer.close()
+        failed = made.swap().value_or(None)
+        if failed is None:
+            return made.unwrap()
+        if failed.why == NOTHING_TO_LEAVE_OUT:
+            return Compaction(conversation)
+        raise failed.error or ModelCallError(failed.why, None)
+
     def stop(self) -> None:
         """End the active run soon: what runs may finish, nothing new starts, the outcome is `Stopped`.
 
@@ -164,7 +213,7 @@ class AgenticLoop:
             turn=UserTurn(items_of(prompt)),
             now=self._around.clock.now(),
             can_ask=self._around.approver is not None,
-            can_compact=any(hook.compact for hook in self._around.hooks),
+            can_compact=self._policy.compact_above is not None or any(hook.compact for hook in self._around.hooks),
             first_choice=forced_choice(tool_choice, tools.specs),
             fallbacks=asking.others,
             windows=asking.windows,

@@ -47,6 +47,11 @@ class Hooking:
         self._compact = [hook.compact for hook in hooks if hook.compact]
 
     @property
+    def compacts(self) -> bool:
+        """Whether anything is called to make a conversation shorter."""
+        return bool(self._compact)
+
+    @property
     def before_tools(self) -> bool:
         """Whether anything is called before a tool call."""
         return bool(self._before_tool)
@@ -114,8 +119,8 @@ class Hooking:
                     await self.broke("after_result", f"{why}; the result of {call.name} ({call.id}) stands")
         return came
 
-    async def compact(self, conversation: Conversation) -> Conversation | Veto:
-        """A shorter conversation that the run can go on with, or why there is none."""
+    async def compact(self, conversation: Conversation) -> Conversation | Veto | None:
+        """A shorter conversation that the run can go on with, or why there must be none; None where no hook made one."""
         shorter = conversation
         for hook in self._compact:
             answer = await self._asked("compact", partial(hook, shorter), Conversation)
@@ -131,7 +136,7 @@ class Hooking:
                 case Broke(why):
                     await self.broke("compact", why)
                     return Veto(f"the hook compact failed: {why}")
-        return shorter if shorter is not conversation else Veto("no hook made it shorter")
+        return shorter if shorter is not conversation else None
 
     # ---- what hooks give -----------------------------------------------------------------------
 

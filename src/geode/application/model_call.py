@@ -6,19 +6,25 @@ import asyncio
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, replace
 
+from returns.result import Failure
+
 from geode.application.announcer import Announcer
-from geode.application.askable import Askable, window_of
+from geode.application.askable import Askable, askable, window_of
+from geode.application.auxiliary import Served
 from geode.application.catalog import Catalog
+from geode.application.compacting import NotCompacted, Summariser, told_usage
 from geode.application.foreign import explained, handed, warn
 from geode.application.hooking import Hooking
 from geode.application.one_call import one_call
 from geode.application.structured import Wanted
 from geode.application.tools_in_force import ToolsInForce
 from geode.domain.binding import bound
+from geode.domain.cache_key import cache_key
 from geode.domain.call_ids import with_unique_ids
-from geode.domain.choice import Named, ToolChoice, choice_word
+from geode.domain.choice import Auto, Named, NoTools, ToolChoice, choice_word
 from geode.domain.content import Owner
-from geode.domain.loop.actions import CallModel, SwitchModel
+from geode.domain.conversation import Conversation
+from geode.domain.loop.actions import CallModel, Compact, SwitchModel
 from geode.domain.loop.inputs import CallRefused, Compacted, Input, ModelFailed, ModelReplied, Switched
 from geode.domain.loop.replies import answer_given
 from geode.domain.loop.state import State
@@ -41,6 +47,9 @@ class Asking:
     """What every request of a session has in common, while one model is asked; `fallbacks` may be asked after it.
 
     `answer` is what the last text of a run has to fit.
+    `summariser` writes the summaries of conversations that are too long; None: the model that is asked.
+    `cache` has the beginning of each request kept by the provider for the next one, where its wire has that and there
+    will be a next one: with tools, or in a conversation that goes on.
     """
 
     adapter: ModelAdapter
@@ -52,6 +61,8 @@ class Asking:
     fallbacks: tuple[Askable, ...] = ()
     price: Price | None = None
     answer: Wanted | None = None
+    summariser: Askable | None = None
+    cache: bool = False
 
     @property
     def owner(self) -> Owner:
@@ -106,7 +117,32 @@ class Asking:
             None if self.answer is None else self.answer.schema,
             affinity=state.terms.run_id,
             deferred=tools.deferred,
+            cache_key=self.cache_key(state.closed, tools),
         )
+
+    def cache_key(self, conversation: Conversation, tools: Catalog) -> str:
+        """See `AdapterCallRequest`; "" where nothing is to be kept."""
+        wanted = self.cache and (tools.specs or len(conversation.turns) > 1)
+        return cache_key(conversation, self.system) if wanted else ""
+
+    def summarising(self, request: AdapterCallRequest) -> Summariser:
+        """Who makes conversations shorter, where `request` is what would be asked next."""
+        if self.summariser is not None:
+            return Summariser(self.summariser, self.system, affinity=request.affinity)
+        own = askable(self.adapter, self.model, price=self.price)
+        # The tools stay, for the provider's cache of what was sent before holds only behind the same ones.
+        request = replace(request, response_schema=None)
+        asked = replace(request, tool_choice=NoTools()) if request.tools else request
+        if "none" not in self.adapter.capabilities.choices:
+            asked = replace(request, tools=(), tool_choice=Auto(), deferred=frozenset())
+
+        def continued(conversation: Conversation) -> AdapterCallRequest:
+            whole = replace(asked, conversation=conversation)
+            # Cut off where it is, the history may hold calls after which a budget of thinking would be refused.
+            refused = isinstance(negotiate(self.adapter.name, whole, self.adapter.capabilities), Failure)
+            return replace(whole, thinking=None) if refused else whole
+
+        return Summariser(own, request.system, continued)
 
 
 class ModelCall:
@@ -170,15 +206,50 @@ class ModelCall:
         left_out = () if request is built else [tool.name for tool in built.tools if tool not in request.tools]
         return await self._replied(state, call, reply if items is reply.items else replace(reply, items=items), left_out)
 
-    async def compact(self, state: State) -> Compacted:
-        """The conversation as the application makes it shorter."""
+    async def compact(self, state: State, asked: Compact) -> Compacted:
+        """The conversation as the application makes it shorter, or as geode does where the policy says so."""
         found = await self._hooking.compact(state.closed)
-        if isinstance(found, Veto):
-            return Compacted(self._clock.now(), None, found.why)
+        if found is None and state.terms.policy.compact_above is not None:
+            return await self._summarised(state, asked)
+        if isinstance(found, Conversation):
+            await self._tell_compacted(state, asked, found)
+            return Compacted(self._clock.now(), found)
+        why = "no hook made it shorter" if found is None else found.why
+        return await self._not_compacted(asked, NotCompacted(why))
+
+    async def _summarised(self, state: State, asked: Compact) -> Compacted:
+        closed = await self._open(state.terms.owner, asked.call.timeout_seconds)
+        if closed:
+            return await self._not_compacted(asked, NotCompacted(f"{state.terms.owner.adapter} cannot be asked: {closed}"))
+        request = self._asking.request(state, asked.call, self._tools.now, streamed=False)
+        if self._asking.summariser is None:
+            # What must not leave unguarded must not do so here either.
+            guarded = await self._hooking.before_model(request)
+            if isinstance(guarded, Veto):
+                return await self._not_compacted(asked, NotCompacted(guarded.why))
+            request = guarded
+        policy = state.terms.policy
+        keep = policy.compact_keep_rounds if asked.ahead or state.counters.compactions == 1 else 0
+        made = await self._asking.summarising(request).shorter(state.closed, policy, keep, self._clock, self._announcer)
+        failed = made.swap().value_or(None)
+        if failed is not None:
+            return await self._not_compacted(asked, failed)
+        compaction = made.unwrap()
+        await self._tell_compacted(state, asked, compaction.conversation, compaction.served)
+        return Compacted(self._clock.now(), compaction.conversation, usage=compaction.usage)
+
+    async def _tell_compacted(self, state: State, asked: Compact, found: Conversation, served: Served | None = None) -> None:
         model, turns = state.terms.owner.model, len(state.closed.turns)
-        text = f"the conversation was too long for {model}; it was compacted from {turns} turns"
-        await self._announcer.notice("compacted", f"{text} to {len(found.turns)}")
-        return Compacted(self._clock.now(), found)
+        why = asked.why if asked.ahead else f"the conversation was too long for {model}"
+        text = f"{why}; it was compacted from {turns} turns to {len(found.turns)}"
+        if served is not None:
+            text += f", with a summary by {served.owner.model} ({told_usage(served.usage)})"
+        await self._announcer.notice("compacted", text)
+
+    async def _not_compacted(self, asked: Compact, failed: NotCompacted) -> Compacted:
+        if asked.ahead:
+            await self._announcer.notice("not_compacted", f"{asked.why}; it was not compacted: {failed.why}")
+        return Compacted(self._clock.now(), None, failed.why, failed.usage)
 
     async def switch(self, asked: SwitchModel) -> Switched:
         """Have the next model at hand."""

@@ -115,8 +115,8 @@ class Run:
                 return await self._unless_stopped(self._pause(seconds))
             case SwitchModel() as asked:
                 return await self._unless_stopped(self._call.switch(asked))
-            case Compact():
-                return await self._unless_stopped(self._call.compact(self.state))
+            case Compact() as asked:
+                return await self._unless_stopped(self._call.compact(self.state, asked))
             case RunStage():
                 return await self._stage.next_input(self.state)
             case Suspend() | Finish():

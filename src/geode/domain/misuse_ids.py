@@ -19,6 +19,7 @@ MISUSE_IDS: Final[Mapping[str, str]] = {
     "branch-place": "A conversation branches only between rounds: never between a call and its result.",
     "call-id": "A conversation was built with a call id that is empty or occurs twice; `Conversation.repaired` mends it.",
     "capability": "`Capabilities` takes the words that its docstring names, and no others.",
+    "cache": '`cache=` is "auto" or "off".',
     "config-file": "A file of the configuration is no TOML, or cannot be read; the message names the line and the column.",
     "config-key": "There is no setting of this name; the message has the closest one, and the place where it is written.",
     "config-value": "A setting has a value of the wrong type, or an empty one; the message names the line and the column.",

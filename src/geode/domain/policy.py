@@ -24,7 +24,7 @@ _FROM_ONE: Final = (
 _FROM_NONE: Final = (
     *("max_tool_calls", "max_pauses", "max_empty_replies", "max_calls_under_none", "max_compactions", "wrap_up_rounds"),
     "answer_repairs",
-    *("max_no_progress_hints", "max_recovery_executions", "defer_above"),
+    *("max_no_progress_hints", "max_recovery_executions", "defer_above", "compact_keep_rounds"),
 )
 # None is no limit here.
 _OPEN: Final = ("max_tool_calls", "max_total_tokens", "max_output_tokens", "max_no_progress_hints", "defer_above")
@@ -50,6 +50,9 @@ class Policy:
     A typed answer: `answer_repairs` times the model is told what is wrong with one that does not fit its schema. Calls
     beside an answer that fits are run and the run goes on ("finish_tools"), or they are not and it ends ("early").
     A conversation that is too long for its model: at most `max_compactions` attempts to make it shorter.
+    With `compact_above`, a share of the model's window above 0 and up to 1, geode does so itself: before a round when
+    the last call filled more than that, and when the provider refuses it; the last `compact_keep_rounds` replies stay
+    as they are. None: only hooks do (docs/compaction.md).
     Wrap-up: the last `wrap_up_rounds` rounds, at most `wrap_up_share_of_rounds` of the budget; the last
     `wrap_up_seconds`, at most `wrap_up_share_of_seconds` of it; then at most `wrap_up_output_tokens` a reply.
     A model that gets nowhere: a hint from `backpressure_rounds` failed rounds in a row on; a hint when
@@ -82,6 +85,8 @@ class Policy:
     max_compactions: int = 2
     answer_repairs: int = 1
     answer_beside_calls: Literal["finish_tools", "early"] = "finish_tools"
+    compact_above: float | None = None
+    compact_keep_rounds: int = 2
     wrap_up_rounds: int = 2
     wrap_up_share_of_rounds: float = 0.25
     wrap_up_seconds: float = 30.0
@@ -118,6 +123,7 @@ class Policy:
         for name, most in _RANGES:
             _within(name, getattr(self, name), most)
         _dollars("max_cost_usd", self.max_cost_usd)
+        _share("compact_above", self.compact_above)
         _limits("result_limits", self.result_limits)
         if not isinstance(self.result_limits_of, Mapping):
             raise Misuse("policy-value", "Policy.result_limits_of maps names of tools to ResultLimits")
@@ -162,6 +168,11 @@ def _dollars(name: str, value: object) -> None:
     if value is None or (isinstance(value, Decimal) and value.is_finite() and value > 0):
         return
     raise Misuse("policy-value", f'Policy.{name} must be a Decimal above 0, such as Decimal("0.10"), got {value!r}')
+
+
+def _share(name: str, value: object) -> None:
+    if value is not None and not (is_number(value) and 0 < value <= 1):
+        raise Misuse("policy-value", f"Policy.{name} must be above 0 and at most 1, such as 0.8, got {value!r:.80}")
 
 
 def _within(name: str, value: object, most: float) -> None:

@@ -41,6 +41,8 @@ class AdapterCallRequest:
     shown to the model: an adapter is given them only where its server searches them itself, and sends them marked.
     `affinity` is the same in all calls that belong together, such as those of a run: a relay may keep them on one route by
     it, and so the caches there; it is not sent as it is. Lone surrogates in `system` are replaced on entry.
+    `cache_key`, where it is not empty, has the provider keep the beginning for the next request with the same key, in
+    whichever way its wire has for that.
     """
 
     model: str
@@ -56,6 +58,7 @@ class AdapterCallRequest:
     response_schema: Mapping[str, Any] | None = field(default=None, hash=False)
     deferred: frozenset[str] = frozenset()
     affinity: str = ""
+    cache_key: str = ""
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "system", clean_text(self.system))
@@ -77,7 +80,8 @@ class Capabilities:
     send `deferred` tools for its server to search; `models` which models take less.
     `schemas` is what its server takes of names and schemas of tools; None: whatever it is given. `response_schema`: it
     can ask for an answer that fits a schema; `schema_barred` is what the caller's own options have against that.
-    `most_output`: output tokens that it can be asked for, whatever the model.
+    `most_output`: output tokens that it can be asked for, whatever the model. `cache_key`: it can ask for the beginning to be
+    kept.
     """
 
     supports_tools: bool = True
@@ -95,6 +99,7 @@ class Capabilities:
     response_schema: bool = False
     schema_barred: str = ""
     most_output: int | None = None
+    cache_key: bool = False
 
     def __post_init__(self) -> None:
         for what, given, known in (

@@ -9,7 +9,7 @@ from typing import Literal, Self, TypeAlias, cast
 from geode.domain.content import Opaque, Owner, Part, Text, ToolResult, ToolUseBlock, calls_in
 from geode.domain.json_value import clean_text
 
-HintKind: TypeAlias = Literal["wrap_up", "backpressure", "no_progress", "answer"]
+HintKind: TypeAlias = Literal["wrap_up", "backpressure", "no_progress", "answer", "summary"]
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -11,13 +11,15 @@ from typing import TYPE_CHECKING, Any, Final, Protocol, Self, Unpack, runtime_ch
 
 from geode.application.agentic_loop import AgenticLoop
 from geode.application.announcer import Announcer
-from geode.application.askable import askable
+from geode.application.askable import Askable, askable
 from geode.application.auxiliary import Served, run_with_retry_policy, text_call
+from geode.application.compacting import Compaction
 from geode.application.equipment import Surroundings
 from geode.application.model_call import Asking
 from geode.application.prompts import Prompt, items_of
 from geode.application.structured import check_of, typed_answer
 from geode.application.tools_in_force import Kit, SessionTools
+from geode.domain.content import Owner
 from geode.domain.conversation import Conversation
 from geode.domain.errors import Misuse
 from geode.domain.loop.outcome import Outcome
@@ -135,6 +137,8 @@ class _Sessions:
                 models.askables(self.opened, prepared.temperature, prepared.thinking),
                 models.price_of(model),
                 prepared.answer,
+                await self._summariser(),
+                self._settings.get("cache", "auto") == "auto",
             )
             async with self._connecting:
                 if await prepared.tools.open():
@@ -185,6 +189,25 @@ class _Sessions:
         finally:
             announcer.close()
         return served if check is None else replace(served, typed=typed_answer(served.reply, check))
+
+    async def compact(self, conversation: Conversation) -> Compaction:
+        """`conversation` made shorter, in a session that is lent for it; see `AgenticLoop.compact`."""
+        async with AsyncExitStack() as lent:
+            loop = await lent.enter_async_context(self.lent(self.policy, self.around))
+            return await loop.compact(conversation)
+
+    async def _summariser(self) -> Askable | None:
+        """The model that is configured for summaries, where that is another one than the session's own."""
+        model, id = self._models.helper("summary")
+        if (model, id) == self._models.primary:
+            return None
+        effort, price = self._models.effort.of(model), self._models.price_of(model)
+
+        async def adapter() -> ModelAdapter:
+            return await self.opened(model)
+
+        owner = Owner(model.route.target.name if isinstance(model, Connection) else model.name, id)
+        return Askable(owner, adapter, effort, price=price)
 
     def _check_loop(self) -> None:
         running = asyncio.get_running_loop()

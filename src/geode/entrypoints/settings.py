@@ -57,6 +57,8 @@ class Settings(TypedDict, total=False):
     `results`: a folder for results that are too long to show, or an adapter of that port; by default `results` in
     the journal's folder, and memory where that is no folder either.
     `count_tokens`: a function that counts the tokens of a text; else 4 ASCII characters are one.
+    `cache`: "auto" asks providers that want to be asked to keep the beginning of each request for the next one, "off"
+    does not (docs/compaction.md).
     `http`: a client of yours, used and never closed. `journal`: a folder that keeps each run as it
     happens, for `resume_run`, or an adapter of that port. `renderers`: by class, functions that say what of
     a value of your own goes into a result. `resizer`: makes pictures fit that are over the provider's limits;
@@ -80,6 +82,7 @@ class Settings(TypedDict, total=False):
     effort: str
     temperature: float
     thinking: Literal["adaptive"] | int | Thinking
+    cache: Literal["auto", "off"]
     http: httpx2.AsyncClient
     journal: Journal | str | Path
     results: ResultStore | str | Path
@@ -108,6 +111,7 @@ _ELSEWHERE: Final[Mapping[str, str]] = {
     **dict.fromkeys(("messages", "history"), "run(…, conversation=…)"),
     **dict.fromkeys(("artifact_store", "result_store"), "results="),
     **dict.fromkeys(("tokenizer", "token_counter"), "count_tokens="),
+    **dict.fromkeys(("prompt_caching", "cache_control", "prompt_cache_key"), 'cache="auto"'),
     **dict.fromkeys(("serializer", "serializers", "render"), "renderers={TYPE: function}"),
     **dict.fromkeys(("checkpointer", "checkpoints", "durable"), "journal="),
 }
@@ -128,6 +132,7 @@ def checked(settings: Settings, of: str = "session") -> Settings:
     _check_effort(settings.get("effort"))
     parse_thinking(settings.get("thinking"))
     _check_renderers(settings.get("renderers", {}))
+    _check_cache(settings.get("cache", "auto"))
     if "system" not in settings:
         return settings
     return {**settings, "system": _system(settings["system"])}
@@ -167,6 +172,11 @@ def _check_provider_options(options: object) -> None:
 def _check_effort(effort: object) -> None:
     if effort is not None and (not isinstance(effort, str) or not effort.strip()):
         raise Misuse("effort", f'effort must be a word that the model takes, for example "low", got {effort!r:.80}')
+
+
+def _check_cache(cache: object) -> None:
+    if cache not in ("auto", "off"):
+        raise Misuse("cache", f'cache is "auto" or "off", got {cache!r:.80}')
 
 
 def _check_renderers(renderers: object) -> None:

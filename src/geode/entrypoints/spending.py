@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
+from geode.domain.content import Owner
 from geode.domain.loop.outcome import Stopped
 from geode.domain.prices import priced
 from geode.domain.usage import Usage
@@ -99,6 +100,12 @@ class Spending:
                 self.conversation_tokens = tokens
             case _:
                 pass
+
+    def beside(self, owner: Owner, usage: Usage) -> None:
+        """Count a reply that was given beside any run, of which no event tells; the conversation is another one now."""
+        name = (owner.adapter, owner.model)
+        self._by_model[name] = self._by_model.get(name, Spent()) + Spent(replies=1, usage=priced(usage, None))
+        self.conversation_tokens = None
 
     def cut_off(self) -> None:
         """Nothing more comes of any run. Providers may have worked on what was asked, whether or not any of it came."""

@@ -49,7 +49,7 @@ _MARGIN_SHARE: Final = 0.1
 # What a model is asked with goes with the model: a setting for one need not be one for another.
 _OF_THE_MODEL: Final = ("model", "fallbacks", "effort", "temperature", "thinking")
 _INHERITED: Final = (
-    *("providers", "http", "deps", "journal", "results", "count_tokens", "renderers", "resizer", "clock", "validator"),
+    *("providers", "http", "deps", "journal", "results", "count_tokens", "cache", "renderers", "resizer", "clock", "validator"),
 )
 _OF_THE_SESSION: Final = ("approve", "observe")
 

@@ -187,6 +187,7 @@ NoticeKind: TypeAlias = (
     | Literal[
         "recovery",
         "compacted",
+        "not_compacted",
         "tools_denied",
         "tools_changed",
         "tool_source",

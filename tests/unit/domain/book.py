@@ -10,6 +10,7 @@ import json
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from decimal import Decimal
+from itertools import pairwise
 from typing import Any, TypeAlias
 
 from geode.domain.approval import Approve, Deny, Later
@@ -141,7 +142,11 @@ class Book:
         first_choice: ToolChoice,
         models: Sequence[str] = ("first",),
         typed: bool = False,
+        windows: Mapping[str, int] | None = None,
     ) -> None:
+        self.windows = windows or {}
+        # The round before which the conversation was to be made shorter last, without the provider asking for it.
+        self.compacted_ahead: int | None = None
         # The models that are left to be asked; the first of them is.
         self.models = list(models)
         # Whether the answer has to fit a schema, and how often it was sent back.
@@ -185,7 +190,8 @@ class Book:
                 self.end("Failed", "model_error") if refused else self.call_model(attempt=1, again=True)
             case ToolsChanged(tools=tools):
                 self.tools = tools
-            case Compacted(conversation=shorter):
+            case Compacted(conversation=shorter, usage=usage):
+                self.lost.append(usage)
                 self.compacted(None if shorter is None else len(shorter.turns))
             case Waited():
                 self.call_model(attempt=self.last_call[2] + 1)
@@ -288,7 +294,21 @@ class Book:
             limits.append(self.policy.max_total_tokens - self.tokens - last)
         least = min((limit for limit in limits if limit is not None), default=None)
         self.pending = self.last_call = ("call", len(self.usages) + 1, 1, choice, cause, least, seconds)
+        if cause is None and self.crowded():
+            self.compacted_ahead, self.pending = len(self.usages) + 1, ("compact", True)
         return None
+
+    def crowded(self) -> bool:
+        """Whether the last call filled more of the window than the policy allows, and something could be left out."""
+        share, window = self.policy.compact_above, self.windows.get(self.models[0])
+        if share is None or window is None or not self.usages or self.usages[-1].total_tokens <= share * window:
+            return False
+        if self.compacted_ahead is not None and len(self.usages) + 1 - self.compacted_ahead <= self.policy.compact_keep_rounds:
+            return False
+        kinds = [{"hint": "user"}.get(turn[0], turn[0]) for turn in self.turns]
+        pairs = list(pairwise(kinds))
+        closed = ("results", "assistant") in pairs or ("results", "user") in pairs or ("assistant", "user") in pairs
+        return kinds[-1] != "assistant" and closed
 
     def judges(self, reply: AdapterCallResult) -> bool:
         """Whether the text has to fit: what ends the run with a text, and beside calls what would end it early."""
@@ -346,6 +366,8 @@ class Book:
 
     def compacted(self, left: int | None) -> None:
         """The same call, the same attempt, over what is left: one turn in the place of those that are gone."""
+        if left is None and self.pending[1]:
+            return self.call_model(attempt=self.last_call[2], again=True)
         if left is None:
             return self.end("Exhausted", "context_exhausted")
         gone = len(self.turns) - (left - 1)
@@ -373,7 +395,7 @@ class Book:
             if not self.can_compact or self.compactions >= 2:
                 return self.end("Exhausted", "context_exhausted")
             self.compactions += 1
-            self.pending = ("compact",)
+            self.pending = ("compact", False)
             return None
         reasons = {400: "request_error", 401: "auth_error", 402: "billing_error"}
         return self.end("Failed", reasons.get(failure.status or 0, "model_error"))

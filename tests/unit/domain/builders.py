@@ -122,6 +122,7 @@ def begun(
     now: float = 0.0,
     fallbacks: tuple[Owner, ...] = (),
     answer: AnswerTerms | None = None,
+    windows: Mapping[str, int] | None = None,
 ) -> State:
     return begin(
         run_id="run-1",
@@ -136,6 +137,7 @@ def begun(
         first_choice=first_choice,
         fallbacks=fallbacks,
         answer=answer,
+        windows=windows,
     )
 
 

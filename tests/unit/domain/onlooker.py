@@ -125,6 +125,8 @@ def some_policy(pick: Pick) -> Policy:
         max_recovery_executions=pick([3, 3, 3, 2, 1, 0]),
         answer_repairs=pick([1, 1, 2, 0]),
         answer_beside_calls=pick(BESIDE),
+        compact_above=pick([None, None, 0.5, 1.0]),
+        compact_keep_rounds=pick([2, 1, 0]),
         grants=tuple(Grant(pick(NAMES), pick([None, *INPUTS])) for _ in range(pick([0, 0, 1, 2]))),
     )
 
@@ -157,6 +159,9 @@ class Onlooker:
         first_choice = pick(choices)
         typed = pick(TYPED)
         self.fallbacks = OTHERS[: pick([0, 1, 2, 2])]
+        models = [owner.model for owner in (OWNER, *self.fallbacks)]
+        windows = pick([{}, dict.fromkeys(models, 40), dict.fromkeys(models[:1], 30)])
+        self.windows = windows
         self.state = begun(
             self.policy,
             tools=self.tools,
@@ -165,6 +170,7 @@ class Onlooker:
             first_choice=first_choice,
             fallbacks=self.fallbacks,
             answer=typed,
+            windows=windows,
         )
         self.book = Book(
             self.policy,
@@ -172,7 +178,8 @@ class Onlooker:
             can_ask=self.can_ask,
             can_compact=can_compact,
             first_choice=first_choice,
-            models=[owner.model for owner in (OWNER, *self.fallbacks)],
+            models=models,
+            windows=windows,
             typed=typed is not None,
         )
         # A copy that goes through the codec before every input.
@@ -192,9 +199,9 @@ class Onlooker:
             if self.thorough:
                 self.refuse_what_is_out_of_place()
             self.take(self.next_input())
-            # A round: at most three attempts with a wait after each, a switch or a compaction twice in the run, and for
-            # each call four checks, answers and results.
-            most = MOST_ROUNDS * (2 * 3 + 12 * MOST_CALLS) + 2 * (2 * 3 + 1) + 2 * 2
+            # A round: a compaction ahead of it, at most three attempts with a wait after each, a switch or a compaction
+            # twice in the run, and for each call four checks, answers and results.
+            most = MOST_ROUNDS * (1 + 2 * 3 + 12 * MOST_CALLS) + 2 * (2 * 3 + 1) + 2 * 2
             assert self.inputs <= most + self.put_off + self.changes_of_tools + 1, "the run does not end"
         if self.thorough:
             self.refuse_what_is_out_of_place()
@@ -217,7 +224,7 @@ class Onlooker:
                 self.met.add("switch")
                 return Switched(self.now, self.pick([*[""] * 9, "no key"]))
             case Compact():
-                self.met.add("compact")
+                self.met.add("compact ahead" if self.state.pending.ahead else "compact")
                 return self.compaction()
             case RunStage() as stage:
                 return self.stage_input(stage)
@@ -306,17 +313,21 @@ class Onlooker:
         turns = self.state.closed.turns
         cuts = [cut for cut in range(len(turns)) if not isinstance(turns[cut], ToolResultsTurn)]
         cut = self.pick([*cuts[-6:], None]) if cuts else None
+        usage = self.pick([Usage(), Usage(20, 5, Decimal("0.01"))])
+        self.used += usage
         if cut is None:
-            return Compacted(self.now, None, "no idea")
-        return Compacted(self.now, Conversation((UserTurn((Text(f"before input {self.inputs}"),)), *turns[cut:])))
+            return Compacted(self.now, None, "no idea", usage)
+        summary = UserTurn((Text(f"before input {self.inputs}"),))
+        return Compacted(self.now, Conversation((summary, *turns[cut:])), usage=usage)
 
     def resume(self) -> None:
         """Take the suspended run up again with the same tools: nothing changes but the time."""
         before = self.state
         self.now += 1000.0
         answered = [call.id for call in before.round.postponed]
-        self.state = taken_up(self.state, OWNER, self.tools, self.now, answered, fallbacks=self.fallbacks)
-        self.twin = taken_up(loads(State, dumps(self.twin)), OWNER, self.tools, self.now, answered, fallbacks=self.fallbacks)
+        self.state = taken_up(self.state, OWNER, self.tools, self.now, answered, fallbacks=self.fallbacks, windows=self.windows)
+        twin = loads(State, dumps(self.twin))
+        self.twin = taken_up(twin, OWNER, self.tools, self.now, answered, fallbacks=self.fallbacks, windows=self.windows)
         self.book.taken_up(self.now)
         assert (self.state.pending, self.state.open, self.state.closed) == (before.pending, before.open, before.closed)
         left = before.remaining_seconds
@@ -371,8 +382,8 @@ class Onlooker:
             case SwitchModel(to=to):
                 assert self.state.open is None
                 return ("switch", to.model)
-            case Compact():
-                return ("compact",)
+            case Compact(ahead=ahead):
+                return ("compact", ahead)
             case RunStage(start=start, ask=ask, check=check):
                 assert len({*start, *ask, *check}) == len([*start, *ask, *check]), "each is started, asked or checked"
                 runs = {one.call.id: (one.call.name, one.call.input, one.delay_seconds) for one in executions(self.state)}

@@ -177,3 +177,10 @@ def test_an_unknown_name_is_refused_with_the_closest() -> None:
     with pytest.raises(Misuse) as caught:
         Policy(**unknown)
     assert str(caught.value) == 'Policy has no "max_tokenz"; did you mean max_total_tokens? [unknown-name]'
+
+
+@pytest.mark.parametrize("share", [0, -0.1, 1.01, True, "0.8"])
+def test_the_share_of_the_window_is_above_nothing_and_at_most_all(share: object) -> None:
+    with pytest.raises(Misuse, match=r"^Policy\.compact_above must be above 0 and at most 1, such as 0\.8, got "):
+        Policy(compact_above=share)  # type: ignore[arg-type]
+    assert Policy(compact_above=1).compact_above == 1

@@ -28,6 +28,7 @@ CAPABILITIES: Final = Capabilities(
     tool_search=True,
     schemas=ANTHROPIC,
     response_schema=True,
+    cache_key=True,
 )
 
 

@@ -11,11 +11,12 @@ from typing import Any, Final, NamedTuple
 
 from returns.result import Failure, Result, Success
 
+from geode.adapters.anthropic_messages.caching import marked_messages, marked_object, marked_system
 from geode.adapters.anthropic_messages.searches import TOOL_SEARCH, found_in, may_go_back, without_searches
 from geode.adapters.anthropic_messages.stream import MessageStream
 from geode.adapters.http_json.attachments import label_of, with_stub
 from geode.adapters.http_json.reading import mapping, number, objects, string
-from geode.adapters.http_json.segments import Place, joined, listed, segments, tool_list
+from geode.adapters.http_json.segments import Mark, Place, joined, listed, segments, tool_list
 from geode.adapters.http_json.tools_gone import with_called_tools
 from geode.adapters.http_json.wire import Body
 from geode.domain.answer_schema import sent_answer
@@ -97,7 +98,8 @@ class MessagesWire:
         turns = encoded(request.conversation)
         if not may_go_back((turn.found for turn in turns), request):
             turns = encoded(without_searches(request.conversation, owner))
-        return joined(head, "messages", _messages(turns))
+        messages = _messages(turns)
+        return joined(head, "messages", marked_messages(messages) if request.cache_key else messages)
 
     def decode(self, body: Body, owner: Owner) -> Result[AdapterCallResult, CallFailure]:
         """The neutral reply in a message object; a failure for anything else."""
@@ -132,10 +134,10 @@ def _head(request: AdapterCallRequest) -> Iterator[tuple[str, bytes]]:
     yield "model", dump_bytes(request.model)
     yield "max_tokens", dump_bytes(request.limits.max_output_tokens or DEFAULT_MAX_TOKENS + _budget(request.thinking))
     if request.system.strip():
-        yield "system", dump_bytes(request.system)
+        yield "system", marked_system(request.system) if request.cache_key else dump_bytes(request.system)
     if request.tools:
         search = (TOOL_SEARCH,) if request.deferred else ()
-        yield "tools", tool_list(request.tools, "messages", definition, request.deferred, search)
+        yield "tools", tool_list(request.tools, "messages", definition, request.deferred, search, mark=_mark_of(request))
         yield "tool_choice", dump_bytes(choice(request.tool_choice))
     if output := dict(_output(request)):
         yield "output_config", dump_bytes(output)
@@ -151,6 +153,10 @@ def _output(request: AdapterCallRequest) -> Iterator[tuple[str, Any]]:
         yield "effort", request.effort
     if request.response_schema is not None:
         yield "format", {"type": "json_schema", "schema": sent_answer(request.response_schema, ANTHROPIC)[0]}
+
+
+def _mark_of(request: AdapterCallRequest) -> Mark | None:
+    return marked_object if request.cache_key else None
 
 
 def thinking(value: Thinking) -> dict[str, Any]:

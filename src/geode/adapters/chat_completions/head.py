@@ -34,6 +34,8 @@ def head(request: AdapterCallRequest, dialect: Dialect, options: RelayOptions) -
         yield "tool_choice", dump_bytes(choice(request.tool_choice))
     if request.limits.max_output_tokens is not None:
         yield dialect.max_tokens, dump_bytes(request.limits.max_output_tokens)
+    if request.cache_key:
+        yield "prompt_cache_key", dump_bytes(request.cache_key)
     if request.effort is not None:
         outer, *inner = dialect.effort
         yield outer, dump_bytes({inner[0]: request.effort} if inner else request.effort)

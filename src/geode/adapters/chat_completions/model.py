@@ -34,6 +34,7 @@ CAPABILITIES: Final[Mapping[DialectName, Capabilities]] = {
         media=_PDFS,
         schemas=DIALECTS["openai"].schemas,
         pictures=OPENAI_PICTURES,
+        cache_key=True,
         response_schema=True,
     ),
     "openrouter": Capabilities(

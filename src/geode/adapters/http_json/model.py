@@ -44,6 +44,8 @@ class HttpModel:
             return Failure(not_sent(f"the server takes no tool_choice {choice_word(request.tool_choice)}"))
         if request.response_schema is not None and not able.response_schema:
             return Failure(not_sent("the server takes no response_schema"))
+        if request.cache_key and not able.cache_key:
+            request = replace(request, cache_key="")
         encoded = self.wire.encode(request, owner)
         emit = _under_own_names(emit, names_back(request.tools)) if request.streamed else _unheard
         if request.streamed or self.wire.streams_only:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass
-from typing import Any, TypeVar
+from typing import Any, TypeAlias, TypeVar
 
 from geode.domain.call_ids import sent_id
 from geode.domain.content import Owner, ToolUseBlock
@@ -19,6 +19,8 @@ from geode.domain.tools import ToolSpec
 from geode.domain.turns import AssistantTurn, Turn
 
 Segment = TypeVar("Segment")
+# What is done to an encoded object when it is joined with others.
+Mark: TypeAlias = Callable[[bytes], bytes]
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,10 +91,12 @@ def tool_list(
     definition: Callable[[ToolSpec], Any],
     deferred: Collection[str] = (),
     before: Iterable[bytes] = (),
+    *,
+    mark: Mark | None = None,
 ) -> bytes:
     """The tools as a JSON list, after those that are encoded already, and those `deferred` marked as such.
 
-    Each definition is encoded once and kept with its tool.
+    Each definition is encoded once and kept with its tool. `mark` is given the last one that is not deferred.
     """
     encoded = list(before)
     for tool in tools:
@@ -101,4 +105,7 @@ def tool_list(
         if key not in tool.memo:
             tool.memo[key] = dump_bytes({**definition(tool), "defer_loading": True} if marked else definition(tool))
         encoded.append(tool.memo[key])
+    last = next((place for place in range(1, len(tools) + 1) if tools[-place].name not in deferred), None)
+    if mark is not None and last is not None:
+        encoded[-last] = mark(encoded[-last])
     return b"[%b]" % b",".join(encoded)

@@ -19,9 +19,9 @@ from geode.domain.targets import DialectName
 if TYPE_CHECKING:
     import httpx2
 
-CAPABILITIES: Final = Capabilities(schemas=OPENAI, pictures=OPENAI_PICTURES, response_schema=True)
+CAPABILITIES: Final = Capabilities(schemas=OPENAI, pictures=OPENAI_PICTURES, response_schema=True, cache_key=True)
 # The ChatGPT backend refuses a temperature and a bound of the output (wire facts F).
-CODEX_CAPABILITIES: Final = replace(CAPABILITIES, temperature=False, output_limit=False)
+CODEX_CAPABILITIES: Final = replace(CAPABILITIES, temperature=False, output_limit=False, cache_key=False)
 
 
 def responses_model(
@@ -39,4 +39,6 @@ def responses_model(
     client, errors = openai_client(endpoint, http)
     codex = dialect == "codex"
     able = replace(CODEX_CAPABILITIES if codex else CAPABILITIES, models=rows)
+    if dialect != "openai":
+        able = replace(able, cache_key=False)
     return HttpModel(name, able, ResponsesWire(codex), Exchange(client, "/responses", endpoint, errors))

@@ -116,6 +116,8 @@ def _head(request: AdapterCallRequest, *, codex: bool) -> Iterator[tuple[str, by
         yield "parallel_tool_calls", b"true"
     if request.limits.max_output_tokens is not None and not codex:
         yield "max_output_tokens", dump_bytes(max(MIN_OUTPUT_TOKENS, request.limits.max_output_tokens))
+    if request.cache_key:
+        yield "prompt_cache_key", dump_bytes(request.cache_key)
     if request.effort is not None:
         yield "reasoning", dump_bytes({"effort": request.effort})
     if request.temperature is not None and not codex:

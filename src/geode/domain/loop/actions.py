@@ -55,10 +55,14 @@ class SwitchModel:
 
 @dataclass(frozen=True, slots=True)
 class Compact:
-    """Have the conversation, which was too long for `call`, made shorter; then `call` is made again. `why`: what was said."""
+    """Have the conversation, which was too long for `call`, made shorter; then `call` is made again. `why`: what was said.
+
+    `ahead`: it fills much of the window and was not refused yet, so that `call` is made in any case.
+    """
 
     call: CallModel
     why: str
+    ahead: bool = False
 
 
 @dataclass(frozen=True, slots=True)

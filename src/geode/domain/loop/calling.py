@@ -6,9 +6,10 @@ from dataclasses import replace
 
 from geode.domain.budget import WRAP_UP_TEXT, call_seconds, exhausted, tokens_left, why_exhausted, wrap_up_cause
 from geode.domain.choice import Auto, NoTools, ToolChoice
+from geode.domain.compaction import cut_for
 from geode.domain.content import Opaque
 from geode.domain.conversation import Conversation
-from geode.domain.loop.actions import CallModel
+from geode.domain.loop.actions import CallModel, Compact
 from geode.domain.loop.ending import exhaust
 from geode.domain.loop.outcome import ExhaustedReason
 from geode.domain.loop.state import State
@@ -32,7 +33,25 @@ def next_call(state: State, again: CallModel | None = None, *, told: tuple[Hint,
         state.counters.rounds + 1, 1, _choice(state, cause), cause, _output_limit(state, cause), call_seconds(state)
     )
     closed = state.closed.grown(UserTurn((), hints)) if hints else state.closed
-    return replace(state, pending=call, closed=closed, counters=replace(state.counters, call_started_at=state.now))
+    planned = replace(state, pending=call, closed=closed, counters=replace(state.counters, call_started_at=state.now))
+    return planned if cause is not None else compacted_ahead(planned, call)
+
+
+def compacted_ahead(state: State, call: CallModel) -> State:
+    """`state`, whose conversation is made shorter before `call` where the last one filled too much of the window.
+
+    Not again before there is a round that could be left out, whatever came of it: the round before cannot tell yet.
+    """
+    policy, window, last = state.terms.policy, state.terms.window, state.counters.last_usage.total_tokens
+    if policy.compact_above is None or window is None or last <= policy.compact_above * window:
+        return state
+    before, turns = state.counters.compacted_ahead, state.closed.turns
+    early = before is not None and call.round - before <= policy.compact_keep_rounds
+    if early or isinstance(turns[-1], AssistantTurn) or cut_for(turns, policy.compact_keep_rounds) is None:
+        return state
+    why = f"the last call filled {last} of the {window} tokens that {state.terms.owner.model} reads"
+    counters = replace(state.counters, compacted_ahead=call.round)
+    return replace(state, pending=Compact(call, why, ahead=True), counters=counters)
 
 
 def _to_be_continued(closed: Conversation) -> bool:

@@ -23,11 +23,14 @@ def too_long(state: State, call: CallModel, why: str) -> State:
 
 
 def compacted(state: State, asked: Compact, input: Compacted) -> State:
-    """The same call again over the shorter conversation, or the end where there is none.
+    """The same call again over the shorter conversation. Where there is none it is the end, unless the call may do anyway.
 
     Its attempts stay counted: what is bounded is how often one call of the model is tried.
     """
     shorter = input.conversation
+    state = replace(state, counters=replace(state.counters, usage=state.counters.usage + input.usage))
+    if shorter is None and asked.ahead:
+        return next_call(state, asked.call)
     if shorter is None:
         return exhaust(state, "context_exhausted", why=f"{asked.why}. It was not compacted: {input.why}")
     problem = compaction_problem(state.closed, shorter)

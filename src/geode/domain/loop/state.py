@@ -110,8 +110,9 @@ class Counters:
     """What has been spent.
 
     `rounds` counts model rounds, `tool_calls` executions, those inside calls included, and `calls_of` those of each tool,
-    `calls_under_none` replies that called although they must not, `compactions` how often one was asked for,
-    `answer_repairs` how often an answer was sent back that did not fit its schema.
+    `calls_under_none` replies that called although they must not, `compactions` how often one was asked for because
+    the provider refused the conversation for its length. `compacted_ahead` is the last round before which one was asked
+    for without that. `answer_repairs` is how often an answer was sent back that did not fit its schema.
     """
 
     rounds: int = 0
@@ -125,6 +126,7 @@ class Counters:
     calls_of: Mapping[str, int] = field(default_factory=dict[str, int])
     compactions: int = 0
     answer_repairs: int = 0
+    compacted_ahead: int | None = None
 
 
 @dataclass(frozen=True, slots=True)

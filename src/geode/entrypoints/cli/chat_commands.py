@@ -8,7 +8,9 @@ from pathlib import Path
 from typing import Final
 
 from geode.adapters.journal_file import FileJournal
+from geode.application.compacting import told_usage
 from geode.domain.codec import dumps, loads
+from geode.domain.compaction import text_of
 from geode.domain.conversation import Conversation
 from geode.domain.effort import choice_problem, effort_problem, inherited
 from geode.domain.errors import Misuse
@@ -17,7 +19,9 @@ from geode.domain.loop.recording import Began, Recording, replay
 from geode.domain.loop.state import State
 from geode.domain.naming import closest
 from geode.domain.picking import Applied, ModelChoice, opened, window_problem
+from geode.domain.tokens import estimate_tokens
 from geode.entrypoints.cli.chat_session import Chat
+from geode.entrypoints.cli.interrupts import unless_cut_off
 from geode.entrypoints.cli.model_settings import choice_of, choices, save, stored
 from geode.entrypoints.cli.runs import check_tools, which_run
 from geode.entrypoints.cli.runs_shown import RunLine, line_of, table_of
@@ -65,6 +69,23 @@ async def _approve(chat: Chat, which: str) -> None:
     if which:
         chat.approval.say(which)
     chat.say("\n".join(chat.approval.lines()))
+
+
+async def _compact(chat: Chat, _: str) -> None:
+    before = chat.conversation
+    loop = await chat.loop()
+    made = await unless_cut_off(loop.compact(before), lambda: chat.trouble("Ctrl-C again leaves the conversation as it is"))
+    if made is None:
+        return
+    if made.served is None:
+        chat.say(f"nothing of {counted(len(before.turns), 'turn', 'turns')} can be left out: the latest stay as they are")
+        return
+    chat.conversation = made.conversation
+    chat.spending.beside(made.served.owner, made.usage)
+    turns = f"{counted(len(before.turns), 'turn', 'turns')} became {len(made.conversation.turns)}"
+    saved = estimate_tokens(text_of(before.turns)) - estimate_tokens(text_of(made.conversation.turns))
+    told = f"about {saved:,} tokens less" if saved > 0 else f"about {-saved:,} tokens more: it was short already"
+    chat.say(f"{turns}, {told} with each prompt; the summary took {told_usage(made.usage)}")
 
 
 async def _clear(chat: Chat, _: str) -> None:
@@ -205,6 +226,7 @@ COMMANDS: Final[Mapping[str, Command]] = {
     ),
     "cost": Command("", "tokens by model so far, and what they cost where that is known", _cost),
     "resume": Command("[RUN]", "go on with a run that waits or was cut off; without RUN, list them", _resume),
+    "compact": Command("", "put a summary in the place of what was said first, and say what it saved and cost", _compact),
     "clear": Command("", "begin a new conversation", _clear),
     "quit": Command("", "end the chat, as Ctrl-D does", _quit),
 }

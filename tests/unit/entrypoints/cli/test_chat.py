@@ -128,9 +128,29 @@ def test_help_names_every_command(chat: Callable[..., Ran]) -> None:
         "/approve",
         "/cost",
         "/resume",
+        "/compact",
         "/clear",
         "/quit",
     ]
+
+
+def test_compacting_says_what_it_saved_and_cost(chat: Callable[..., Ran]) -> None:
+    script = (*(says(f"{word}. " + "x" * 400) for word in ("First", "Second", "Third")), says("They counted."), says("Fourth."))
+    code, out, err, model = chat("One", "Two", "Three", "/compact", "/cost", "Four", script=script)
+    assert (code, err) == (0, "")
+    turns, cost = out.splitlines()[3:5]
+    summary = "the summary took 10 tokens in, 5 out"
+    assert re.fullmatch(rf"6 turns became 5, about \d+ tokens less with each prompt; {summary}", turns)
+    assert cost.startswith("scripted scripted: 4 replies, 40 tokens in, 20 out")
+    assert users(model, 4)[1:] == ["Two", "Three", "Four"]
+
+
+def test_what_cannot_be_compacted_stays(chat: Callable[..., Ran]) -> None:
+    script = (says("1"), fails(400, message="no"), says("2"), says("3"), fails(400, message="no"), says("4"))
+    _, out, err, model = chat("One", "/compact", "Two", "Two", "Three", "/compact", "Four", script=script)
+    assert "nothing of 2 turns can be left out: the latest stay as they are" in out
+    assert err.splitlines()[-1].startswith("geode chat: scripted scripted: no")
+    assert users(model, 5) == ["One", "Two", "Three", "Four"]
 
 
 def test_the_page_names_every_command_as_help_does() -> None:

@@ -1,0 +1,186 @@
+"""geode makes a conversation shorter by a summary: what is asked, what is kept and told, and what becomes of failures."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+import geode
+from geode.adapters.journal_memory import MemoryJournal
+from geode.adapters.scripted.model import ScriptedModel
+from geode.domain.choice import Auto, NoTools
+from geode.domain.compaction import INSTRUCTION
+from geode.domain.content import Text
+from geode.domain.conversation import Conversation
+from geode.domain.errors import AuthenticationError, ModelCallError
+from geode.domain.loop.outcome import Exhausted
+from geode.domain.models import ModelRow
+from geode.domain.policy import Policy
+from geode.domain.request import Capabilities
+from geode.domain.script import Step, calls, fails, says
+from geode.domain.turns import AssistantTurn, UserTurn, hints_of
+from geode.domain.usage import Usage
+from geode.ports.events import Notice
+from geode.ports.hooks import Hooks, Veto
+from tests.unit.application.rig import Recorder, answered, loop_of, outcome_of, replayed
+
+TOO_LONG = fails(400, code="context_length_exceeded", message="prompt is too long: 9 tokens > 8 maximum")
+POLICY = Policy(compact_above=1.0, compact_keep_rounds=1)
+
+
+def user(text: str) -> UserTurn:
+    return UserTurn((Text(text),))
+
+
+def said(text: str) -> AssistantTurn:
+    return AssistantTurn((Text(text),))
+
+
+BEFORE = Conversation((user("a"), said("A"), user("b"), said("B")))
+
+
+@geode.tool(tier="safe")
+def read() -> str:
+    """Read."""
+    return "read"
+
+
+def notices(seen: Recorder) -> list[tuple[str, str]]:
+    return [(notice.kind, notice.text) for notice in seen.of(Notice)]
+
+
+async def test_the_same_model_writes_it_behind_the_same_beginning_with_its_tools_and_no_choice_of_them() -> None:
+    summary = replace(says("it was about a"), input_tokens=70, output_tokens=7)
+    model, seen, journal = ScriptedModel(TOO_LONG, summary, says("done")), Recorder(), MemoryJournal()
+    loop = loop_of(model=model, tools=[read], policy=POLICY, observe=[seen], journal=journal)
+    outcome = answered(await loop.run("go", conversation=BEFORE))
+    first, asked, again = model.requests
+    assert asked.turns == (user("a"), said("A"), user(INSTRUCTION))
+    assert (asked.tools, asked.system, asked.model) == (first.tools, first.system, first.model)
+    assert (asked.tool_choice, first.tool_choice) == (NoTools(), Auto())
+    assert again.turns[1:] == (user("b"), said("B"), user("go"))
+    (hint,) = hints_of(again.turns)
+    assert (hint.kind, hint.text.split("\n\n")[1:]) == ("summary", ["it was about a"])
+    assert (outcome.usage.input_tokens, outcome.usage.output_tokens) == (80, 12)
+    text = "the conversation was too long for m; it was compacted from 5 turns to 4, with a summary by m (70 tokens in, 7 out)"
+    assert notices(seen) == [("compacted", text)]
+    assert outcome_of(replayed(journal)) == outcome
+
+
+async def test_a_passing_failure_of_the_summary_is_tried_again() -> None:
+    policy = replace(POLICY, retry=geode.RetryPolicy(base_seconds=0.0001, max_seconds=0.001))
+    model = ScriptedModel(TOO_LONG, fails(503), says("short"), says("done"))
+    answered(await loop_of(model=model, policy=policy).run("go", conversation=BEFORE))
+    assert len(model.requests) == 4
+
+
+@pytest.mark.parametrize(
+    ("summary", "why"),
+    [
+        (says(" "), "the summary is empty"),
+        (replace(says("s"), stop="max_tokens"), "the summary broke off: max_tokens"),
+        (replace(says("I cannot"), stop="refusal"), "the summary broke off: refusal"),
+        (calls(("read", {})), "the model called tools instead of writing a summary"),
+        (fails(401, message="no such key"), "the summary failed: scripted"),
+    ],
+)
+async def test_a_summary_that_fails_leaves_the_conversation_and_ends_the_run_that_was_refused(summary: Step, why: str) -> None:
+    loop = loop_of(model=ScriptedModel(TOO_LONG, summary), tools=[read], policy=POLICY)
+    outcome = await loop.run("go", conversation=BEFORE)
+    assert isinstance(outcome, Exhausted)
+    assert (outcome.reason, outcome.conversation.turns) == ("context_exhausted", (*BEFORE.turns, user("go")))
+    assert f". It was not compacted: {why}" in outcome.why
+
+
+async def test_where_nothing_can_be_left_out_no_summary_is_asked_for() -> None:
+    model = ScriptedModel(TOO_LONG)
+    outcome = await loop_of(model=model, policy=POLICY).run("go")
+    assert isinstance(outcome, Exhausted)
+    assert outcome.why.endswith("It was not compacted: nothing before the latest turns can be left out")
+    assert len(model.requests) == 1
+
+
+async def test_a_hook_comes_first_and_its_veto_is_the_last_word() -> None:
+    shorter = Conversation((user("by the hook"), user("go")))
+    model = ScriptedModel(TOO_LONG, says("done"))
+    answered(await loop_of(model=model, policy=POLICY, hooks=[Hooks(compact=lambda _: shorter)]).run("go", conversation=BEFORE))
+    assert model.requests[1].turns == shorter.turns
+    vetoed = ScriptedModel(TOO_LONG)
+    hooks = [Hooks(compact=lambda _: Veto("not this one"))]
+    outcome = await loop_of(model=vetoed, policy=POLICY, hooks=hooks).run("go", conversation=BEFORE)
+    assert outcome.reason == "context_exhausted"
+    passing = ScriptedModel(TOO_LONG, says("short"), says("done"))
+    hooks = [Hooks(compact=lambda _: None)]
+    answered(await loop_of(model=passing, policy=POLICY, hooks=hooks).run("go", conversation=BEFORE))
+    assert len(passing.requests) == 3
+
+
+async def test_what_a_hook_guards_is_guarded_in_the_summary_too() -> None:
+    model = ScriptedModel(TOO_LONG, says("short"), says("done"))
+    hooks = [Hooks(before_model=lambda request: replace(request, system="guarded"))]
+    answered(await loop_of(model=model, policy=POLICY, hooks=hooks).run("go", conversation=BEFORE))
+    assert [request.system for request in model.requests] == ["guarded"] * 3
+
+
+# ---- outside runs ------------------------------------------------------------------------------
+
+
+async def test_a_conversation_is_compacted_outside_a_run() -> None:
+    model = ScriptedModel(replace(says("about a"), input_tokens=70, output_tokens=7))
+    made = await loop_of(model=model, policy=POLICY).compact(BEFORE)
+    assert made.conversation.turns[1:] == (user("b"), said("B"))
+    assert hints_of(made.conversation.turns)[0].text.endswith("about a")
+    assert made.usage.total_tokens == 77
+
+
+async def test_a_short_conversation_stays_as_it_is() -> None:
+    short = Conversation((user("a"), said("A")))
+    made = await loop_of(model=ScriptedModel()).compact(short)
+    assert (made.conversation, made.served, made.usage) == (short, None, Usage())
+
+
+async def test_what_fails_outside_a_run_is_raised() -> None:
+    with pytest.raises(AuthenticationError):
+        await loop_of(model=ScriptedModel(fails(401))).compact(BEFORE.grown(user("c"), said("C"), user("d"), said("D")))
+    with pytest.raises(ModelCallError, match=r"^the summary is empty$"):
+        await loop_of(model=ScriptedModel(says(" ")), policy=POLICY).compact(BEFORE)
+
+
+async def test_a_runtime_lends_what_it_takes() -> None:
+    async with geode.Runtime(model=ScriptedModel(says("about a")), policy=POLICY) as runtime:
+        made = await runtime.compact(BEFORE)
+    assert len(made.conversation.turns) == 3
+
+
+# ---- ahead of a round --------------------------------------------------------------------------
+
+CROWDED = Policy(compact_above=0.5, compact_keep_rounds=1)
+
+
+def with_window(*steps: Step) -> ScriptedModel:
+    """A model that reads 100 tokens."""
+    return ScriptedModel(*steps, capabilities=Capabilities(models=(ModelRow("m", window=100),)))
+
+
+def filling(tokens: int) -> Step:
+    return replace(calls(("read", {})), input_tokens=tokens - 5, output_tokens=5)
+
+
+async def test_before_a_round_what_fills_the_window_is_summarised_and_the_run_goes_on() -> None:
+    seen = Recorder()
+    model = with_window(filling(20), filling(51), says("read once"), says("done"))
+    answered(await loop_of(model=model, tools=[read], policy=CROWDED, observe=[seen]).run("go"))
+    assert model.requests[2].turns[-1] == user(INSTRUCTION)
+    assert [len(request.turns) for request in model.requests] == [1, 3, 4, 4]
+    text = "the last call filled 51 of the 100 tokens that m reads; it was compacted from 5 turns to 4"
+    assert notices(seen) == [("compacted", f"{text}, with a summary by m (10 tokens in, 5 out)")]
+
+
+async def test_a_summary_that_fails_ahead_of_a_round_is_told_and_the_round_is_made_as_it_was() -> None:
+    seen = Recorder()
+    model = with_window(filling(20), filling(51), says(" "), says("done"))
+    answered(await loop_of(model=model, tools=[read], policy=CROWDED, observe=[seen]).run("go"))
+    assert [len(request.turns) for request in model.requests] == [1, 3, 4, 5]
+    text = "the last call filled 51 of the 100 tokens that m reads; it was not compacted: the summary is empty"
+    assert notices(seen) == [("not_compacted", text)]

@@ -1,0 +1,117 @@
+"""Where a conversation may be cut, what stays, and what stands in the place of the rest."""
+
+from __future__ import annotations
+
+import pytest
+
+from geode.domain.compaction import cut_for, cut_points, media_told, shortened, summary_text, unusable
+from geode.domain.content import Document, DocumentUrl, Image, ImageUrl, Text, ToolUseBlock, result
+from geode.domain.conversation import Conversation
+from geode.domain.reply import AdapterCallResult, Stop
+from geode.domain.turns import AssistantTurn, Hint, ToolResultsTurn, Turn, UserTurn, hints_of
+from geode.domain.usage import Usage
+
+PICTURE = Image("image/png", b"\x89PNG\r\n\x1a\n")
+
+
+def user(text: str) -> UserTurn:
+    return UserTurn((Text(text),))
+
+
+def said(text: str) -> AssistantTurn:
+    return AssistantTurn((Text(text),))
+
+
+def round_of(id: str) -> tuple[Turn, Turn]:
+    return AssistantTurn((ToolUseBlock(id, "read", {}),)), ToolResultsTurn((result(id, "ok", f"result {id}"),))
+
+
+HINT = UserTurn((), (Hint("wrap_up", "conclude"),))
+TALK = Conversation((user("a"), said("A"), user("b"), *round_of("1"), *round_of("2"), said("B"), user("c")))
+WORK = Conversation((user("go"), *round_of("1"), *round_of("2"), *round_of("3")))
+
+
+def test_a_cut_parts_neither_a_call_from_its_result_nor_a_prompt_from_its_answer() -> None:
+    assert cut_points(TALK.turns) == (2, 5, 7, 8)
+    assert cut_points(WORK.turns) == (3, 5)
+    assert cut_points((user("a"), user("b"), said("A"), said("B"))) == ()
+    assert cut_points((*round_of("1"), HINT, said("A"))) == (2,)
+    assert cut_points(()) == ()
+
+
+@pytest.mark.parametrize(
+    ("turns", "keep", "cut"),
+    [
+        (TALK.turns, 0, 8),
+        (TALK.turns, 1, 7),
+        (TALK.turns, 2, 5),
+        (TALK.turns, 3, 2),
+        (TALK.turns, 9, 2),
+        (WORK.turns, 0, 5),
+        (WORK.turns, 1, 5),
+        (WORK.turns, 2, 3),
+        (WORK.turns, 3, 3),
+        (WORK.turns[:3], 1, None),
+        ((user("a"), said("A")), 1, None),
+        ((HINT, said("A"), user("b")), 1, 2),
+        ((), 1, None),
+    ],
+)
+def test_as_many_replies_are_kept_as_are_wanted_and_as_one_can_be_left_out(
+    turns: tuple[Turn, ...], keep: int, cut: int | None
+) -> None:
+    assert cut_for(turns, keep) == cut
+
+
+def test_the_summary_stands_before_what_is_kept_word_for_word() -> None:
+    after = shortened(TALK, 8, " all of it \n")
+    told = after.turns[0]
+    assert isinstance(told, UserTurn)
+    assert [hint.kind for hint in told.hints] == ["summary"]
+    assert told.hints[0].text.startswith("[Summary of the conversation before this point")
+    assert told.hints[0].text.endswith("\n\nall of it")
+    assert after.turns[1:] == (user("c"),)
+
+
+def test_the_last_prompt_stays_where_the_cut_comes_after_it() -> None:
+    assert shortened(WORK, 5, "s").turns[1:] == (user("go"), *WORK.turns[5:])
+    hinted = Conversation((user("x"), said("X"), user("go"), *round_of("1"), HINT, *round_of("2")))
+    assert shortened(hinted, 5, "s").turns[1:] == (user("go"), HINT, *round_of("2"))
+
+
+def test_a_second_summary_takes_the_place_of_the_first() -> None:
+    once = shortened(WORK, 3, "first")
+    twice = shortened(once.grown(*round_of("4"), *round_of("5")), 6, "second")
+    assert [hint.text.split("\n\n")[1] for hint in hints_of(twice.turns)] == ["second"]
+    assert twice.turns[1] == user("go")
+
+
+def test_pictures_and_documents_that_are_gone_are_told_in_words() -> None:
+    before = (UserTurn((Text("look"), PICTURE, ImageUrl("https://example.org/a.png"))), said("A"), user("b"))
+    assert summary_text(before, (), "s").endswith("s\n\n[Left out with it, and not to be seen any more: 2 pictures]")
+    assert summary_text(before, before[:1], "s").endswith("\n\ns")
+    assert media_told([PICTURE]) == "[Left out with it, and not to be seen any more: 1 picture]"
+    notes, page = Document("text/plain", b"x", "notes.txt"), DocumentUrl("https://example.org/b.pdf", "")
+    assert media_told([notes, page]) == (
+        "[Left out with it, and not to be seen any more: notes.txt, a document without a name]"
+    )
+    assert media_told([Text("x")]) == ""
+
+
+@pytest.mark.parametrize(
+    ("items", "stop", "why"),
+    [
+        ((Text("s"),), Stop.END, ""),
+        ((Text(" "),), Stop.END, "the summary is empty"),
+        ((), Stop.END, "the summary is empty"),
+        ((Text("s"),), Stop.MAX_TOKENS, "the summary broke off: max_tokens"),
+        ((Text("s"),), Stop.REFUSAL, "the summary broke off: refusal"),
+        ((Text("s"), ToolUseBlock("1", "read", {})), Stop.TOOL_CALLS, "the model called tools instead of writing a summary"),
+    ],
+)
+def test_what_is_no_summary_says_why(items: tuple[Text | ToolUseBlock, ...], stop: Stop, why: str) -> None:
+    assert unusable(AdapterCallResult(items, stop, Usage())) == why
+
+
+def test_the_providers_own_word_for_a_break_is_told() -> None:
+    assert unusable(AdapterCallResult((Text("s"),), Stop.MAX_TOKENS, Usage(), "length")) == "the summary broke off: length"
