@@ -88,7 +88,8 @@ def _broken(adapter: Adapter, request: AdapterCallRequest, cut: int) -> Iterator
         yield f"a run could not go on with it: {problem}"
     for conversation in (after, asked):
         agreed = negotiate(NAME, replace(request, conversation=conversation), adapter.able)
-        if conversation is asked and isinstance(agreed, Failure):
+        # A budget of thinking wants the thinking of a round that may stand before the cut.
+        if isinstance(agreed, Failure):
             agreed = negotiate(NAME, replace(request, conversation=conversation, thinking=None), adapter.able)
         if agreed.value_or(None) is None:
             yield f"it cannot leave: {agreed.failure()}"
