@@ -57,9 +57,14 @@ def batch(adapter: Adapter, number: int, *, examples: int = BATCH) -> Counter[st
 def _places(turns: tuple[Turn, ...]) -> Iterator[int]:
     """Told anew: before somebody begins to speak, and before the model goes on after results."""
     for place, (before, turn) in enumerate(pairwise(turns), 1):
-        begins = isinstance(turn, UserTurn) and not isinstance(before, UserTurn)
+        begins = isinstance(turn, UserTurn) and _says(turn) and not isinstance(before, UserTurn)
         if begins or (isinstance(turn, AssistantTurn) and isinstance(before, ToolResultsTurn)):
             yield place
+
+
+def _says(turn: UserTurn) -> bool:
+    """Whether anything of it is sent."""
+    return any(not isinstance(part, Text) or part.text.strip() for part in turn.items) or any(map(str.strip, turn.hints))
 
 
 def _broken(adapter: Adapter, request: AdapterCallRequest, cut: int) -> Iterator[str]:
@@ -74,7 +79,7 @@ def _broken(adapter: Adapter, request: AdapterCallRequest, cut: int) -> Iterator
     kept = before.turns[cut:]
     if after.turns[-len(kept) :] != kept:
         yield "something after the cut is lost"
-    prompts = [turn for turn in before.turns if isinstance(turn, UserTurn) and turn.items]
+    prompts = [turn for turn in before.turns if isinstance(turn, UserTurn) and _says(UserTurn(turn.items))]
     if prompts and prompts[-1] not in after.turns:
         yield "the last prompt is lost"
     if len(after.turns) > len(kept) + 2:
@@ -83,7 +88,8 @@ def _broken(adapter: Adapter, request: AdapterCallRequest, cut: int) -> Iterator
         yield f"a run could not go on with it: {problem}"
     for conversation in (after, asked):
         agreed = negotiate(NAME, replace(request, conversation=conversation), adapter.able)
-        if conversation is asked and isinstance(agreed, Failure):
+        # A budget of thinking wants the thinking of a round that may stand before the cut.
+        if isinstance(agreed, Failure):
             agreed = negotiate(NAME, replace(request, conversation=conversation, thinking=None), adapter.able)
         if agreed.value_or(None) is None:
             yield f"it cannot leave: {agreed.failure()}"

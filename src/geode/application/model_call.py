@@ -22,6 +22,7 @@ from geode.domain.binding import bound
 from geode.domain.cache_key import cache_key
 from geode.domain.call_ids import with_unique_ids
 from geode.domain.choice import Auto, Named, NoTools, ToolChoice, choice_word
+from geode.domain.compaction import cut_for, shortened
 from geode.domain.content import Owner
 from geode.domain.conversation import Conversation
 from geode.domain.loop.actions import CallModel, Compact, SwitchModel
@@ -230,6 +231,13 @@ class ModelCall:
             request = guarded
         policy = state.terms.policy
         keep = policy.compact_keep_rounds if asked.ahead or state.counters.compactions == 1 else 0
+        cut = cut_for(state.closed.turns, keep)
+        left = state.closed if cut is None else shortened(state.closed, cut, "…")
+        able = self._asking.adapter.capabilities
+        refused = negotiate(self._asking.adapter.name, replace(request, conversation=left), able).swap().value_or(None)
+        if refused is not None:
+            # Such as a budget of thinking, where the thinking of the rounds that are kept stands before the cut.
+            return await self._not_compacted(asked, NotCompacted(f"what is left could not be sent: {refused}"))
         made = await self._asking.summarising(request).shorter(state.closed, policy, keep, self._clock, self._announcer)
         failed = made.swap().value_or(None)
         if failed is not None:

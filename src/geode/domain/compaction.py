@@ -13,7 +13,7 @@ from geode.domain.content import Document, DocumentUrl, Image, ImageUrl, Part, T
 from geode.domain.conversation import Conversation
 from geode.domain.json_value import dump_json
 from geode.domain.reply import AdapterCallResult, Stop
-from geode.domain.turns import AssistantTurn, Hint, ToolResultsTurn, Turn, UserTurn, parts_of
+from geode.domain.turns import AssistantTurn, Hint, ToolResultsTurn, Turn, UserTurn, parts_of, visible
 
 NOTHING_TO_LEAVE_OUT: Final = "nothing before the latest turns can be left out"
 INSTRUCTION: Final = (
@@ -33,7 +33,8 @@ def cut_points(turns: Sequence[Turn]) -> tuple[int, ...]:
 def _may_begin(before: Turn, turn: Turn) -> bool:
     match turn:
         case UserTurn():
-            return not isinstance(before, UserTurn)
+            # One that says nothing is not sent: the replies around it are one.
+            return bool(visible(turn.items, turn.hints)) and not isinstance(before, UserTurn)
         case AssistantTurn():
             return isinstance(before, ToolResultsTurn)
         case ToolResultsTurn():
@@ -107,4 +108,4 @@ def unusable(reply: AdapterCallResult) -> str:
 
 def _is_prompt(turn: Turn) -> bool:
     """Whether somebody asks something in it: geode's own hints are no prompts."""
-    return isinstance(turn, UserTurn) and bool(turn.items)
+    return isinstance(turn, UserTurn) and bool(visible(turn.items))
