@@ -37,8 +37,12 @@ def responses_model(
     `rows` are what is known of its models.
     """
     client, errors = openai_client(endpoint, http)
-    codex = dialect == "codex"
-    able = replace(CODEX_CAPABILITIES if codex else CAPABILITIES, models=rows)
-    if dialect != "openai":
-        able = replace(able, cache_key=False)
-    return HttpModel(name, able, ResponsesWire(codex), Exchange(client, "/responses", endpoint, errors))
+    able, wire = replace(capabilities_for(dialect), models=rows), ResponsesWire(dialect == "codex")
+    return HttpModel(name, able, wire, Exchange(client, "/responses", endpoint, errors))
+
+
+def capabilities_for(dialect: DialectName) -> Capabilities:
+    """What a server of the dialect takes. A key for its cache is OpenAI's own; others may refuse a field they do not know."""
+    if dialect == "codex":
+        return CODEX_CAPABILITIES
+    return CAPABILITIES if dialect == "openai" else replace(CAPABILITIES, cache_key=False)

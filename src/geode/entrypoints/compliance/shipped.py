@@ -70,7 +70,7 @@ class MessagesHarness(ShippedHarness):
 
 
 class ResponsesHarness(ShippedHarness):
-    wire, spoken, model = "responses", "openai", "gpt-4.1"
+    wire, spoken, dialect, model = "responses", "openai", "openai", "gpt-4.1"
     stands_for = "openai-payg"
     capabilities = capabilities_of("responses", "openai")
     reasoner = "gpt-5.2"

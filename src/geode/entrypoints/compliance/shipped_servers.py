@@ -23,7 +23,7 @@ class CodexOAuthHarness(ShippedHarness):
     """The ChatGPT backend: streams alone, a plan pays, and an error is a sentence."""
 
     name, wire, spoken, dialect, model = "codex-oauth", "responses", "codex", "codex", "gpt-5.3-codex"
-    capabilities = replace(capabilities_of("responses", "openai"), temperature=False, output_limit=False)
+    capabilities = replace(capabilities_of("responses", "codex"), temperature=False, output_limit=False)
     parallel = True
     plan_ends_at_429 = True
     streams_only = True

@@ -7,8 +7,7 @@ from functools import cache
 
 from geode.adapters.anthropic_messages.model import CAPABILITIES as MESSAGES
 from geode.adapters.chat_completions.model import CAPABILITIES as CHAT
-from geode.adapters.openai_responses.model import CAPABILITIES as RESPONSES
-from geode.adapters.openai_responses.model import CODEX_CAPABILITIES as CODEX
+from geode.adapters.openai_responses.model import capabilities_for as responses_for
 from geode.domain.models import rows_for
 from geode.domain.request import Capabilities
 from geode.domain.routing import RoutingTable
@@ -35,6 +34,6 @@ def _able(wire: WireName, dialect: DialectName) -> Capabilities:
         case "messages":
             return MESSAGES
         case "responses":
-            return CODEX if dialect == "codex" else RESPONSES
+            return responses_for(dialect)
         case "chat":
             return CHAT[dialect]
