@@ -180,7 +180,7 @@ def test_an_unknown_name_is_refused_with_the_closest() -> None:
 
 
 @pytest.mark.parametrize("share", [0, -0.1, 1.01, True, "0.8"])
-def test_the_share_of_the_window_is_above_nothing_and_at_most_all(share: object) -> None:
+def test_the_share_of_the_window_is_above_nothing_and_at_most_all(share: Any) -> None:
     with pytest.raises(Misuse, match=r"^Policy\.compact_above must be above 0 and at most 1, such as 0\.8, got "):
-        Policy(compact_above=share)  # type: ignore[arg-type]
+        Policy(compact_above=share)
     assert Policy(compact_above=1).compact_above == 1

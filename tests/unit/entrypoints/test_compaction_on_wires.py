@@ -28,12 +28,12 @@ def look(n: int = 0) -> str:
     return f"seen {n}"
 
 
-async def sent(wire: str, dialect: str, *steps: Step, **settings: Any) -> list[Mapping[str, Any]]:
+async def sent(wire: Any, dialect: Any, *steps: Step, **settings: Any) -> list[Mapping[str, Any]]:
     """The bodies that a run sent, none of which the server refused."""
     emulator = Emulator(steps)
     async with running(emulator) as server:
         base = server.base_url if wire == "messages" else f"{server.base_url}/v1"
-        lab = Provider("lab", wire=wire, base_url=base, dialect=dialect)  # type: ignore[arg-type]
+        lab = Provider("lab", wire=wire, base_url=base, dialect=dialect)
         outcome = await geode.run("Go", model="lab/m", providers=[lab], tools=[look], system="Be brief.", **settings)
     assert isinstance(outcome, Answered), outcome
     assert emulator.violations == ()

@@ -185,8 +185,9 @@ def test_a_wrong_setting_is_said_at_once(given: Any, id: str) -> None:
 
 
 def test_a_setting_that_does_not_exist_is_told_of_the_subagent() -> None:
+    wrong: Any = {"tols": []}
     with pytest.raises(Misuse, match=r'^subagent has no "tols"; did you mean tools\?'):
-        geode.subagent("research", "Finds out.", tols=[])  # type: ignore[call-arg]
+        geode.subagent("research", "Finds out.", **wrong)
 
 
 def test_what_cannot_work_is_said_when_the_session_is_made() -> None:

@@ -138,8 +138,9 @@ def test_a_function_that_has_to_be_waited_for_is_refused_at_once() -> None:
     async def by_user(context: ToolkitContext) -> Toolkit:
         return READING
 
+    waits: Any = by_user
     with pytest.raises(Misuse, match="write def by_user, not async def"):
-        geode.session(model=ScriptedModel(), tools=TOOLS, toolkit=by_user)  # type: ignore[arg-type]
+        geode.session(model=ScriptedModel(), tools=TOOLS, toolkit=waits)
 
 
 def test_a_name_that_no_tool_has_is_refused_with_the_closest() -> None:
