@@ -70,11 +70,21 @@ class MessagesHarness(ShippedHarness):
 
 
 class ResponsesHarness(ShippedHarness):
-    wire, spoken, dialect, model = "responses", "openai", "openai", "gpt-4.1"
-    stands_for = "openai-payg"
-    capabilities = capabilities_of("responses", "openai")
+    """Servers of one's own."""
+
+    wire, model = "responses", "gpt-4.1"
+    spoken: ClassVar[Dialect] = "openai"
+    dialect: ClassVar[DialectName] = "generic"
+    capabilities = capabilities_of("responses", "generic")
     reasoner = "gpt-5.2"
     parallel = True
+
+
+class ResponsesOpenaiHarness(ResponsesHarness):
+    """OpenAI's own, which keeps the beginning of requests by a key."""
+
+    dialect, stands_for = "openai", "openai-payg"
+    capabilities = capabilities_of("responses", "openai")
 
 
 class ChatHarness(ShippedHarness):
