@@ -21,7 +21,7 @@ from geode.entrypoints.compliance.wire_harness import WireHarness
 
 HERE = Path(__file__).parent
 # Below the wires, or beside them, and no adapter of a port.
-PLUMBING = {"environment", "http_json", "in_flight", "oauth_tokens", "patterns", "private_files"}
+PLUMBING = {"child_processes", "environment", "http_json", "in_flight", "oauth_tokens", "patterns", "private_files"}
 PLUMBING |= {"json_files", "secret_files", "text_blocks", "toml_edits", "toml_files"}
 MODULES = sorted({found.name for found in pkgutil.iter_modules(geode.adapters.__path__)} - PLUMBING)
 # What has a file for each program that it asks.

@@ -3,18 +3,16 @@
 from __future__ import annotations
 
 import asyncio
-import contextlib
 import os
 import re
 import shlex
 import shutil
-import signal
-import sys
 from collections.abc import Callable, Mapping
 from typing import Final
 
 from pydantic import SecretStr
 
+from geode.adapters.child_processes import gone, inherited, kill, let_go
 from geode.adapters.http_json.discretion import Discretion
 from geode.adapters.in_flight import InFlight
 from geode.domain.key_sources import key_problem
@@ -25,12 +23,12 @@ _SHOWN: Final = 300
 _END_SECONDS: Final = 1.0
 _LOOK_SECONDS: Final = 0.05
 _REST_SECONDS: Final = 0.2
-# What programs need to find their files, their agents and their words; no key of anybody's is among it.
-_KEPT: Final = (
-    *("PATH", "HOME", "USER", "LOGNAME", "SHELL", "TERM", "TMPDIR", "TZ", "LANG", "LANGUAGE"),
-    *("XDG_CONFIG_HOME", "XDG_DATA_HOME", "XDG_CACHE_HOME", "XDG_STATE_HOME", "XDG_RUNTIME_DIR"),
-    *("DBUS_SESSION_BUS_ADDRESS", "DISPLAY", "WAYLAND_DISPLAY", "XAUTHORITY", "GNUPGHOME", "PASSWORD_STORE_DIR"),
-    *("SYSTEMROOT", "SYSTEMDRIVE", "COMSPEC", "PATHEXT", "TEMP", "TMP", "USERPROFILE", "APPDATA", "LOCALAPPDATA"),
+# What finds the agents of password managers, and their files; no key of anybody's is among it.
+_AGENTS: Final = frozenset(
+    (
+        *("XDG_CONFIG_HOME", "XDG_DATA_HOME", "XDG_CACHE_HOME", "XDG_STATE_HOME", "XDG_RUNTIME_DIR"),
+        *("DBUS_SESSION_BUS_ADDRESS", "DISPLAY", "WAYLAND_DISPLAY", "XAUTHORITY", "GNUPGHOME", "PASSWORD_STORE_DIR"),
+    )
 )
 # A long word with a digit in it, or one with a prefix that keys have: in what a program complains of it may be the key.
 _LIKE_A_KEY: Final = re.compile(r"(?<![\w/.~-])(?:(?:sk|pk|ghp|gho|key|token)[-_]\S+|(?=[\w+=-]*\d)[\w+=-]{16,})")
@@ -118,7 +116,7 @@ class CommandCredential:
                 stdin=asyncio.subprocess.DEVNULL,
                 stdout=asyncio.subprocess.PIPE,
                 stderr=asyncio.subprocess.PIPE,
-                env=_environment() | self._env,
+                env=inherited(os.environ, _AGENTS) | self._env,
                 start_new_session=True,
             )
         except OSError as error:
@@ -134,7 +132,7 @@ class CommandCredential:
         finally:
             for one in reading:
                 one.cancel()
-            await asyncio.shield(_ended(process, kill=ran.code is None))
+            await asyncio.shield(_ended(process, killed=ran.code is None))
             # Looked at, whatever became of them: else the event loop reports what nobody asked after.
             await asyncio.gather(*reading, return_exceptions=True)
         return ran
@@ -177,10 +175,6 @@ class _Ran:
         self.late = False
 
 
-def _environment() -> dict[str, str]:
-    return {name: value for name, value in os.environ.items() if name in _KEPT or name.startswith("LC_")}
-
-
 async def _read(reading: tuple[asyncio.Task[None], ...], process: asyncio.subprocess.Process, output: _Printed) -> None:
     """Read to the end, or until it is too much; or, where something that the program left behind holds its pipes
     open, what it printed itself."""
@@ -190,18 +184,9 @@ async def _read(reading: tuple[asyncio.Task[None], ...], process: asyncio.subpro
         await asyncio.wait(reading, timeout=_REST_SECONDS)
 
 
-async def _ended(process: asyncio.subprocess.Process, *, kill: bool) -> None:
+async def _ended(process: asyncio.subprocess.Process, *, killed: bool) -> None:
     """The program is gone; killed with all that it started, where it has to be."""
-    if kill:
-        with contextlib.suppress(ProcessLookupError, PermissionError):
-            if sys.platform == "win32":
-                process.kill()
-            else:
-                os.killpg(process.pid, signal.SIGKILL)
-    with contextlib.suppress(TimeoutError):
-        async with asyncio.timeout(_END_SECONDS):
-            await process.wait()
-    # Something that left its group may hold the pipes open for ever; asyncio has no public way to close them.
-    transport: asyncio.SubprocessTransport | None = getattr(process, "_transport", None)
-    if transport is not None:
-        transport.close()
+    if killed:
+        kill(process)
+    await gone(process, _END_SECONDS)
+    let_go(process)

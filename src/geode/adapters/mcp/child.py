@@ -7,15 +7,13 @@ import contextlib
 import json
 import logging
 import math
-import os
 import shutil
-import signal
-import sys
 from collections import deque
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
+from geode.adapters.child_processes import gone, kill, let_go
 from geode.adapters.http_json.discretion import Discretion
 from geode.adapters.mcp.ends import End, Trouble
 from geode.adapters.mcp.words import one_line
@@ -34,7 +32,6 @@ MAX_LINE: Final = 64 * 1024 * 1024
 _GRACE_SECONDS: Final = 1.0
 _ASKED_SECONDS: Final = 0.5
 _KILLED_SECONDS: Final = 1.0
-_LOOK_SECONDS: Final = 0.01
 _WATCH_SECONDS: Final = 0.1
 # What was printed last is read within this time once the program is gone.
 _REST_SECONDS: Final = 0.2
@@ -69,7 +66,7 @@ class Child:
         process = self._process
         if process is None:
             return End("was not started")
-        await _gone(process, _GRACE_SECONDS)
+        await gone(process, _GRACE_SECONDS)
         await asyncio.wait(self._listening, timeout=_REST_SECONDS)
         return End(self._how(process), self.last_words())
 
@@ -108,16 +105,13 @@ class Child:
                 if calm:
                     await _asked_to_end(process)
             finally:
-                _kill(process, signal.SIGKILL if sys.platform != "win32" else signal.SIGTERM)
+                kill(process)
                 for task in (*pumps, *self._listening):
                     task.cancel()
                 for stream in (read_in, read, write, written):
                     stream.close()
-            await _gone(process, _KILLED_SECONDS)
-            # Something that left its group may hold the pipes open for ever; asyncio has no public way to close them.
-            transport: asyncio.SubprocessTransport | None = getattr(process, "_transport", None)
-            if transport is not None:
-                transport.close()
+            await gone(process, _KILLED_SECONDS)
+            let_go(process)
             await asyncio.gather(*pumps, *self._listening, return_exceptions=True)
 
     async def _started(self) -> asyncio.subprocess.Process:
@@ -163,7 +157,7 @@ class Child:
         told: MemoryObjectSendStream[SessionMessage | Exception],
     ) -> None:
         """What it had started may hold its output open for ever: when the program itself is gone, it is over soon."""
-        await _gone(process, math.inf, _WATCH_SECONDS)
+        await gone(process, math.inf, _WATCH_SECONDS)
         await asyncio.wait({reading}, timeout=_REST_SECONDS)
         self._is_over()
         told.close()
@@ -192,7 +186,7 @@ class Child:
                 await pipe.drain()
         except OSError:
             # It reads no more. What it still has to say is read; that it has ended is learnt there.
-            _kill(process, signal.SIGTERM)
+            kill(process, ask=True)
 
     async def _listen(self, process: asyncio.subprocess.Process) -> None:
         pipe, rest = _pipe(process.stderr), b""
@@ -241,23 +235,6 @@ async def _asked_to_end(process: asyncio.subprocess.Process) -> None:
     """Its input is closed, which is how a server learns that it may go; then it is told so."""
     if process.stdin is not None:
         process.stdin.close()
-    if not await _gone(process, _GRACE_SECONDS):
-        _kill(process, signal.SIGTERM)
-        await _gone(process, _ASKED_SECONDS)
-
-
-async def _gone(process: asyncio.subprocess.Process, seconds: float, look_seconds: float = _LOOK_SECONDS) -> bool:
-    """Whether the program itself ends within `seconds`; what it started may hold its pipes open, and is not waited for."""
-    until = asyncio.get_running_loop().time() + seconds
-    while process.returncode is None and asyncio.get_running_loop().time() < until:
-        await asyncio.sleep(look_seconds)
-    return process.returncode is not None
-
-
-def _kill(process: asyncio.subprocess.Process, how: signal.Signals) -> None:
-    """The signal goes to the program and to all that it started and that stayed in its group."""
-    with contextlib.suppress(ProcessLookupError, PermissionError):
-        if sys.platform == "win32":
-            process.kill()
-        else:
-            os.killpg(process.pid, how)
+    if not await gone(process, _GRACE_SECONDS):
+        kill(process, ask=True)
+        await gone(process, _ASKED_SECONDS)

@@ -8,15 +8,9 @@ from itertools import pairwise
 from typing import Final
 from urllib.parse import unquote_plus, urlsplit
 
+from geode.adapters.child_processes import inherited
 from geode.domain.mcp_server import McpServer
 
-# What programs need to find their files and their words; no key of anybody's is among it. Beside these: LC_*.
-INHERITED: Final = frozenset(
-    (
-        *("PATH", "HOME", "USER", "LOGNAME", "SHELL", "TERM", "TMPDIR", "TZ", "LANG", "LANGUAGE"),
-        *("SYSTEMROOT", "SYSTEMDRIVE", "COMSPEC", "PATHEXT", "TEMP", "TMP", "USERPROFILE", "APPDATA", "LOCALAPPDATA"),
-    )
-)
 # What stands before the sign in `--name=value` and in `NAME=value`.
 _OPTION: Final = re.compile(r"-{0,2}[A-Za-z0-9_][A-Za-z0-9_.-]*")
 _NAMED: Final = re.compile(r"(?:^|(?<= ))env:([A-Za-z_][A-Za-z0-9_]*)$")
@@ -24,7 +18,7 @@ _NAMED: Final = re.compile(r"(?:^|(?<= ))env:([A-Za-z_][A-Za-z0-9_]*)$")
 
 def child_environment(server: McpServer, environ: Mapping[str, str]) -> dict[str, str]:
     """All that a child of `server` finds in its environment."""
-    kept = {name: value for name, value in environ.items() if name in INHERITED or name.startswith("LC_")}
+    kept = inherited(environ)
     if isinstance(server.env, Mapping):
         return kept | dict(server.env)
     return kept | {name: environ[name] for name in server.env if name in environ}

@@ -7,13 +7,13 @@ import contextlib
 import json
 import os
 import shutil
-import signal
-import sys
 import tempfile
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final, TypeAlias, cast
+
+from geode.adapters.child_processes import gone, kill, let_go
 
 Event: TypeAlias = Mapping[str, Any]
 
@@ -241,26 +241,11 @@ def _no_json(word: str) -> float:
 # ---- the end -----------------------------------------------------------------------------------
 
 
-def kill(process: asyncio.subprocess.Process) -> None:
-    """With all that it started in its session's group, whatever they think of being ended."""
-    with contextlib.suppress(ProcessLookupError, PermissionError):
-        if sys.platform == "win32":
-            process.kill()
-        else:
-            os.killpg(process.pid, signal.SIGKILL)
-
-
 async def _cleared(process: asyncio.subprocess.Process | None, folder: Folder) -> None:
     if process is not None:
         kill(process)
-        for _ in range(_LOOKS):
-            if process.returncode is not None:
-                break
-            await asyncio.sleep(_LOOK_SECONDS)
-        # Something that left the group may hold the pipes open for ever; asyncio has no public way to close them.
-        transport: asyncio.SubprocessTransport | None = getattr(process, "_transport", None)
-        if transport is not None:
-            transport.close()
+        await gone(process, _END_SECONDS)
+        let_go(process)
     for _ in range(_LOOKS):  # what was killed a moment ago may still be writing
         shutil.rmtree(folder.root, ignore_errors=True)
         if not folder.root.exists():
