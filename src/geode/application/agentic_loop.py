@@ -7,10 +7,10 @@ from collections.abc import AsyncGenerator, Mapping
 from typing import Any
 
 from geode.application.announcer import Announcer
-from geode.application.compacting import Compaction
+from geode.application.asking import Asking
+from geode.application.compacting import Compaction, compacted
 from geode.application.equipment import Equipment, Surroundings
 from geode.application.hooking import Hooking
-from geode.application.model_call import Asking
 from geode.application.prompts import Prompt, check_conversation, items_of, with_fitting_prompt
 from geode.application.run import Run
 from geode.application.shelf import Shelf
@@ -22,7 +22,7 @@ from geode.domain.codec import loads
 from geode.domain.compaction import NOTHING_TO_LEAVE_OUT
 from geode.domain.content import ToolResult
 from geode.domain.conversation import Conversation
-from geode.domain.errors import Misuse, ModelCallError, RequestRefused
+from geode.domain.errors import Misuse, ModelCallError
 from geode.domain.loop.actions import Finish
 from geode.domain.loop.answering import askable
 from geode.domain.loop.inner import spent_in
@@ -33,12 +33,11 @@ from geode.domain.loop.state import State
 from geode.domain.loop.step import begin, step
 from geode.domain.loop.storing import refs_of
 from geode.domain.policy import Policy
-from geode.domain.request import AdapterCallRequest, forced_choice
+from geode.domain.request import forced_choice
 from geode.domain.spent import Spent
 from geode.domain.turns import UserTurn
 from geode.ports import events
 from geode.ports.events import Event
-from geode.ports.hooks import Veto
 from geode.ports.journal import JournalError, JournalStore
 
 
@@ -134,29 +133,15 @@ class AgenticLoop:
         self._check_usable()
         self._check_idle()
         check_conversation(conversation)
-        asking, policy, around = self._asking, self._policy, self._around
+        policy, around = self._policy, self._around
         run_id = around.new_run_id()
         announcer = Announcer(run_id, around.observers, around.put)
         catalog = self._tools.of_run(run_id, 0).now
-        request = AdapterCallRequest(
-            asking.model,
-            conversation,
-            asking.system,
-            catalog.specs,
-            effort=asking.effort,
-            temperature=asking.temperature,
-            thinking=asking.thinking,
-            deferred=catalog.deferred,
-            affinity=run_id,
-            cache_key=asking.cache_key(conversation, catalog),
-        )
+        hooking = Hooking(around.hooks, catalog, announcer, policy.tool_timeout_seconds)
+        request, keep = self._asking.request(conversation, catalog, run_id), policy.compact_keep_rounds
         try:
-            hooking = Hooking(around.hooks, catalog, announcer, policy.tool_timeout_seconds)
-            guarded = request if asking.summariser is not None else await hooking.before_model(request)
-            if isinstance(guarded, Veto):
-                raise RequestRefused(guarded.why, None)
-            made = await asking.summarising(guarded).shorter(
-                conversation, policy, policy.compact_keep_rounds, around.clock, announcer
+            made = await compacted(
+                self._asking, request, policy, keep, clock=around.clock, announcer=announcer, hooking=hooking
             )
         finally:
             announcer.close()

@@ -2,23 +2,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 from returns.result import Failure, Result, Success
 
 from geode.application.announcer import Announcer
-from geode.application.askable import Askable
-from geode.application.auxiliary import Served, run_with_retry_policy, text_call
+from geode.application.askable import Askable, askable
+from geode.application.asking import Asking
+from geode.application.auxiliary import Ask, Served, run_with_retry_policy, text_call
+from geode.application.hooking import Hooking
+from geode.domain.choice import Auto, NoTools
 from geode.domain.compaction import INSTRUCTION, NOTHING_TO_LEAVE_OUT, cut_for, shortened, unusable
 from geode.domain.content import Text
 from geode.domain.conversation import Conversation
-from geode.domain.errors import ModelCallError
+from geode.domain.errors import ModelCallError, RequestRefused
+from geode.domain.negotiation import negotiate
 from geode.domain.policy import Policy
 from geode.domain.request import AdapterCallRequest, Limits
 from geode.domain.turns import UserTurn
 from geode.domain.usage import Usage
 from geode.ports.clock import Clock
+from geode.ports.hooks import Veto
+from geode.ports.model import ModelAdapter
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,38 +55,64 @@ def told_usage(usage: Usage) -> str:
     return f"{usage.input_tokens} tokens in, {usage.output_tokens} out{cost}"
 
 
-@dataclass(frozen=True, slots=True)
-class Summariser:
-    """Who writes summaries. `continues` makes the request as the session's own rounds make theirs, so that the provider's
-    cache of the beginning holds; None where another model writes them, which is given the text without tools."""
+async def compacted(
+    asking: Asking,
+    request: AdapterCallRequest,
+    policy: Policy,
+    keep_rounds: int,
+    *,
+    clock: Clock,
+    announcer: Announcer,
+    hooking: Hooking,
+) -> Result[Compaction, NotCompacted]:
+    """The conversation of `request`, which would be asked next, with a summary in the place of its beginning.
 
-    target: Askable
-    system: str
-    continues: Callable[[Conversation], AdapterCallRequest] | None = None
-    affinity: str = ""
+    By the model that `asking` names for it, which is given the text without tools; else by the one that is asked, with the
+    request continued, so that the provider's cache of the beginning holds. A provider's failure is a value.
+    """
+    whole = request.conversation
+    cut = cut_for(whole.turns, keep_rounds)
+    if cut is None:
+        return Failure(NotCompacted(NOTHING_TO_LEAVE_OUT))
+    # What must not leave unguarded must not do so here either, whoever is asked.
+    guarded = await hooking.before_model(request)
+    if isinstance(guarded, Veto):
+        return Failure(NotCompacted(guarded.why, error=RequestRefused(guarded.why, None)))
+    refused = _refusal(asking.adapter, replace(guarded, conversation=shortened(whole, cut, "…")))
+    if refused:
+        # Such as a budget of thinking, where the thinking of the rounds that are kept stands before the cut.
+        return Failure(NotCompacted(f"what is left could not be sent: {refused}"))
+    before = Conversation(whole.turns[:cut]).grown(UserTurn((Text(INSTRUCTION),)))
+    limits = Limits(policy.max_output_tokens, policy.call_timeout_seconds, policy.idle_timeout_seconds)
+    other = asking.summariser()
+    if other is not None:
+        target, ask = other, text_call(before, system=guarded.system, limits=limits, affinity=request.affinity)
+    else:
+        target, ask = _continued(asking, replace(guarded, conversation=before, limits=limits, streamed=False))
+    try:
+        served = await run_with_retry_policy(target, ask, clock=clock, policy=policy.retry, announcer=announcer)
+    except ModelCallError as error:
+        spent = error.failure.usage if error.failure is not None else None
+        return Failure(NotCompacted(f"the summary failed: {error}", spent or Usage(), error))
+    if problem := unusable(served.reply):
+        return Failure(NotCompacted(problem, served.usage))
+    return Success(Compaction(shortened(whole, cut, served.text), served))
 
-    async def shorter(
-        self, conversation: Conversation, policy: Policy, keep_rounds: int, clock: Clock, announcer: Announcer
-    ) -> Result[Compaction, NotCompacted]:
-        """`conversation` with a summary in the place of its beginning. A provider's failure is a value."""
-        cut = cut_for(conversation.turns, keep_rounds)
-        if cut is None:
-            return Failure(NotCompacted(NOTHING_TO_LEAVE_OUT))
-        before = Conversation(conversation.turns[:cut]).grown(UserTurn((Text(INSTRUCTION),)))
-        try:
-            served = await run_with_retry_policy(
-                self.target, self._ask(before, policy), clock=clock, policy=policy.retry, announcer=announcer
-            )
-        except ModelCallError as error:
-            spent = error.failure.usage if error.failure is not None else None
-            return Failure(NotCompacted(f"the summary failed: {error}", spent or Usage(), error))
-        if problem := unusable(served.reply):
-            return Failure(NotCompacted(problem, served.usage))
-        return Success(Compaction(shortened(conversation, cut, served.text), served))
 
-    def _ask(self, before: Conversation, policy: Policy) -> Callable[[Askable], AdapterCallRequest]:
-        limits = Limits(policy.max_output_tokens, policy.call_timeout_seconds, policy.idle_timeout_seconds)
-        if self.continues is None:
-            return text_call(before, system=self.system, limits=limits, affinity=self.affinity)
-        request = replace(self.continues(before), limits=limits, streamed=False)
-        return lambda _: request
+def _continued(asking: Asking, request: AdapterCallRequest) -> tuple[Askable, Ask]:
+    """Whom to ask and what, where the model that is asked writes the summary itself."""
+    adapter = asking.adapter
+    request = replace(request, response_schema=None)
+    # The tools stay, for the provider's cache of what was sent before holds only behind the same ones.
+    asked = replace(request, tool_choice=NoTools()) if request.tools else request
+    if "none" not in adapter.capabilities.choices:
+        asked = replace(request, tools=(), tool_choice=Auto(), deferred=frozenset())
+    if _refusal(adapter, asked):
+        # Cut off where it is, the history may hold calls after which a budget of thinking would be refused.
+        asked = replace(asked, thinking=None)
+    return askable(adapter, asking.model, price=asking.price), lambda _: asked
+
+
+def _refusal(adapter: ModelAdapter, request: AdapterCallRequest) -> str:
+    """Why the adapter cannot carry the request, or ""."""
+    return negotiate(adapter.name, request, adapter.capabilities).swap().value_or("")

@@ -7,10 +7,11 @@ from dataclasses import dataclass
 from typing import Any
 
 from geode.application.announcer import Announcer
+from geode.application.asking import Asking
 from geode.application.contents import Contents
 from geode.application.guard import ResultGuard
 from geode.application.hooking import Hooking
-from geode.application.model_call import Asking, ModelCall
+from geode.application.model_call import ModelCall
 from geode.application.nesting import Nesting
 from geode.application.reconciling import reconciled
 from geode.application.run import Run

@@ -3,26 +3,20 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Collection, Mapping
-from dataclasses import dataclass, replace
-
-from returns.result import Failure
+from collections.abc import Callable, Collection
+from dataclasses import replace
 
 from geode.application.announcer import Announcer
-from geode.application.askable import Askable, askable, window_of
+from geode.application.asking import Asking
 from geode.application.auxiliary import Served
-from geode.application.catalog import Catalog
-from geode.application.compacting import NotCompacted, Summariser, told_usage
+from geode.application.compacting import NotCompacted, compacted, told_usage
 from geode.application.foreign import explained, handed, warn
 from geode.application.hooking import Hooking
 from geode.application.one_call import one_call
-from geode.application.structured import Wanted
 from geode.application.tools_in_force import ToolsInForce
 from geode.domain.binding import bound
-from geode.domain.cache_key import cache_key
 from geode.domain.call_ids import with_unique_ids
-from geode.domain.choice import Auto, Named, NoTools, ToolChoice, choice_word
-from geode.domain.compaction import cut_for, shortened
+from geode.domain.choice import Named, ToolChoice, choice_word
 from geode.domain.content import Owner
 from geode.domain.conversation import Conversation
 from geode.domain.loop.actions import CallModel, Compact, SwitchModel
@@ -31,119 +25,15 @@ from geode.domain.loop.replies import answer_given
 from geode.domain.loop.state import State
 from geode.domain.models import row_of
 from geode.domain.negotiation import negotiate
-from geode.domain.prices import Price
 from geode.domain.reply import AdapterCallResult
 from geode.domain.request import AdapterCallRequest, Limits
-from geode.domain.thinking import Thinking, ThinkingBudget
+from geode.domain.thinking import ThinkingBudget
 from geode.domain.tool_search import as_run
 from geode.domain.verdicts import Unknown
 from geode.ports import events
 from geode.ports.clock import Clock
 from geode.ports.hooks import Veto
-from geode.ports.model import CallPart, Delta, ModelAdapter, TextPart, ThinkingPart
-
-
-@dataclass(frozen=True, slots=True)
-class Asking:
-    """What every request of a session has in common, while one model is asked; `fallbacks` may be asked after it.
-
-    `answer` is what the last text of a run has to fit.
-    `summariser` writes the summaries of conversations that are too long; None: the model that is asked.
-    `cache` has the beginning of each request kept by the provider for the next one, where its wire has that and there
-    will be a next one: with tools, or in a conversation that goes on.
-    """
-
-    adapter: ModelAdapter
-    model: str
-    system: str = ""
-    effort: str | None = None
-    temperature: float | None = None
-    thinking: Thinking | None = None
-    fallbacks: tuple[Askable, ...] = ()
-    price: Price | None = None
-    answer: Wanted | None = None
-    summariser: Askable | None = None
-    cache: bool = False
-
-    @property
-    def owner(self) -> Owner:
-        """The model that is asked."""
-        return Owner(self.adapter.name, self.model)
-
-    @property
-    def others(self) -> tuple[Owner, ...]:
-        """The models that may be asked after it."""
-        return tuple(one.owner for one in self.fallbacks)
-
-    @property
-    def windows(self) -> Mapping[str, int]:
-        """The tokens that the models read at most, by model id, where that is known."""
-        known = {self.model: window_of(self.adapter, self.model), **{one.owner.model: one.window for one in self.fallbacks}}
-        return {model: window for model, window in known.items() if window is not None}
-
-    def serving(self, owner: Owner) -> Owner:
-        """The model that a run goes on with which `owner` served before."""
-        return owner if owner in self.others else self.owner
-
-    async def of(self, owner: Owner) -> Asking:
-        """The same of `owner`, which is this model or one of the fallbacks; opens its adapter."""
-        if owner == self.owner:
-            return self
-        one = next(one for one in self.fallbacks if one.owner == owner)
-        return replace(
-            self,
-            adapter=await one.opened(),
-            model=owner.model,
-            effort=one.effort,
-            temperature=one.temperature,
-            thinking=one.thinking,
-            price=one.price,
-        )
-
-    def request(self, state: State, call: CallModel, tools: Catalog, *, streamed: bool) -> AdapterCallRequest:
-        """The request for the pending call."""
-        limits = Limits(call.max_output_tokens, call.timeout_seconds, state.terms.policy.idle_timeout_seconds)
-        concludes = call.wrap_up is not None and isinstance(self.thinking, ThinkingBudget)
-        return AdapterCallRequest(
-            self.model,
-            state.closed,
-            self.system,
-            tools.specs,
-            call.tool_choice,
-            limits,
-            self.effort,
-            self.temperature,
-            None if concludes else self.thinking,
-            streamed,
-            None if self.answer is None else self.answer.schema,
-            affinity=state.terms.run_id,
-            deferred=tools.deferred,
-            cache_key=self.cache_key(state.closed, tools),
-        )
-
-    def cache_key(self, conversation: Conversation, tools: Catalog) -> str:
-        """See `AdapterCallRequest`; "" where nothing is to be kept."""
-        wanted = self.cache and (tools.specs or len(conversation.turns) > 1)
-        return cache_key(conversation, self.system) if wanted else ""
-
-    def summarising(self, request: AdapterCallRequest) -> Summariser:
-        """Who makes conversations shorter, where `request` is what would be asked next."""
-        if self.summariser is not None:
-            return Summariser(self.summariser, self.system, affinity=request.affinity)
-        own = askable(self.adapter, self.model, price=self.price)
-        # The tools stay, for the provider's cache of what was sent before holds only behind the same ones.
-        request = replace(request, response_schema=None)
-        asked = replace(request, tool_choice=NoTools()) if request.tools else request
-        if "none" not in self.adapter.capabilities.choices:
-            asked = replace(request, tools=(), tool_choice=Auto(), deferred=frozenset())
-
-        def continued(conversation: Conversation) -> AdapterCallRequest:
-            whole = replace(asked, conversation=conversation)
-            # Cut off where it is, the history may hold calls after which a budget of thinking would be refused.
-            refused = isinstance(negotiate(self.adapter.name, whole, self.adapter.capabilities), Failure)
-            return replace(whole, thinking=None) if refused else whole
-
-        return Summariser(own, request.system, continued)
+from geode.ports.model import CallPart, Delta, TextPart, ThinkingPart
 
 
 class ModelCall:
@@ -174,7 +64,7 @@ class ModelCall:
         if closed:
             return CallRefused(self._clock.now(), f"{state.terms.owner.adapter} cannot be asked: {closed}")
         adapter = self._asking.adapter
-        built = self._asking.request(state, call, self._tools.now, streamed=self._announcer.streamed)
+        built = self._request(state, call, streamed=self._announcer.streamed)
         request = await self._hooking.before_model(built)
         if isinstance(request, Veto):
             return CallRefused(self._clock.now(), request.why)
@@ -222,23 +112,12 @@ class ModelCall:
         closed = await self._open(state.terms.owner, asked.call.timeout_seconds)
         if closed:
             return await self._not_compacted(asked, NotCompacted(f"{state.terms.owner.adapter} cannot be asked: {closed}"))
-        request = self._asking.request(state, asked.call, self._tools.now, streamed=False)
-        if self._asking.summariser is None:
-            # What must not leave unguarded must not do so here either.
-            guarded = await self._hooking.before_model(request)
-            if isinstance(guarded, Veto):
-                return await self._not_compacted(asked, NotCompacted(guarded.why))
-            request = guarded
         policy = state.terms.policy
         keep = policy.compact_keep_rounds if asked.ahead or state.counters.compactions == 1 else 0
-        cut = cut_for(state.closed.turns, keep)
-        left = state.closed if cut is None else shortened(state.closed, cut, "…")
-        able = self._asking.adapter.capabilities
-        refused = negotiate(self._asking.adapter.name, replace(request, conversation=left), able).swap().value_or(None)
-        if refused is not None:
-            # Such as a budget of thinking, where the thinking of the rounds that are kept stands before the cut.
-            return await self._not_compacted(asked, NotCompacted(f"what is left could not be sent: {refused}"))
-        made = await self._asking.summarising(request).shorter(state.closed, policy, keep, self._clock, self._announcer)
+        request = self._request(state, asked.call, streamed=False)
+        made = await compacted(
+            self._asking, request, policy, keep, clock=self._clock, announcer=self._announcer, hooking=self._hooking
+        )
         failed = made.swap().value_or(None)
         if failed is not None:
             return await self._not_compacted(asked, failed)
@@ -258,6 +137,15 @@ class ModelCall:
         if asked.ahead:
             await self._announcer.notice("not_compacted", f"{asked.why}; it was not compacted: {failed.why}")
         return Compacted(self._clock.now(), None, failed.why, failed.usage)
+
+    def _request(self, state: State, call: CallModel, *, streamed: bool) -> AdapterCallRequest:
+        """The request for the pending call."""
+        limits = Limits(call.max_output_tokens, call.timeout_seconds, state.terms.policy.idle_timeout_seconds)
+        built = self._asking.request(
+            state.closed, self._tools.now, state.terms.run_id, tool_choice=call.tool_choice, limits=limits, streamed=streamed
+        )
+        concludes = call.wrap_up is not None and isinstance(built.thinking, ThinkingBudget)
+        return replace(built, thinking=None) if concludes else built
 
     async def switch(self, asked: SwitchModel) -> Switched:
         """Have the next model at hand."""

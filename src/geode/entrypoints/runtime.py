@@ -6,20 +6,19 @@ import asyncio
 from collections.abc import AsyncIterator, Mapping
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import replace
+from functools import partial
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Final, Protocol, Self, Unpack, runtime_checkable
 
 from geode.application.agentic_loop import AgenticLoop
 from geode.application.announcer import Announcer
-from geode.application.askable import Askable, askable
+from geode.application.asking import Asking
 from geode.application.auxiliary import Served, run_with_retry_policy, text_call
 from geode.application.compacting import Compaction
 from geode.application.equipment import Surroundings
-from geode.application.model_call import Asking
 from geode.application.prompts import Prompt, items_of
 from geode.application.structured import check_of, typed_answer
 from geode.application.tools_in_force import Kit, SessionTools
-from geode.domain.content import Owner
 from geode.domain.conversation import Conversation
 from geode.domain.errors import Misuse
 from geode.domain.loop.outcome import Outcome
@@ -126,6 +125,8 @@ class _Sessions:
         async with AsyncExitStack() as lent:
             prepared = self._prepared
             self._models = models = self._models.of_today()
+            if policy.compact_above is not None:
+                models.helper("summary")  # one that cannot be asked is told now, not when the conversation is too long
             model, id = models.primary
             asking = Asking(
                 await self.opened(model),
@@ -137,7 +138,7 @@ class _Sessions:
                 models.askables(self.opened, prepared.temperature, prepared.thinking),
                 models.price_of(model),
                 prepared.answer,
-                await self._summariser(),
+                partial(models.summariser, self.opened),
                 self._settings.get("cache", "auto") == "auto",
             )
             async with self._connecting:
@@ -170,9 +171,7 @@ class _Sessions:
         """
         self._check_loop()
         prepared = self._prepared
-        model, id = self._models.helper(role)
-        effort, price = self._models.effort.of(model), self._models.price_of(model)
-        helper = askable(await self.opened(model), id, effort=effort, price=price)
+        helper = self._models.askable(self._models.helper(role), self.opened)
         policy, asked = prepared.policy, (conversation or Conversation()).grown(UserTurn(items_of(text)))
         limits = Limits(policy.max_output_tokens, policy.call_timeout_seconds, policy.idle_timeout_seconds)
         check = None if response_schema is None else check_of(response_schema, prepared.validator)
@@ -192,22 +191,8 @@ class _Sessions:
 
     async def compact(self, conversation: Conversation) -> Compaction:
         """`conversation` made shorter, in a session that is lent for it; see `AgenticLoop.compact`."""
-        async with AsyncExitStack() as lent:
-            loop = await lent.enter_async_context(self.lent(self.policy, self.around))
+        async with self.session() as loop:
             return await loop.compact(conversation)
-
-    async def _summariser(self) -> Askable | None:
-        """The model that is configured for summaries, where that is another one than the session's own."""
-        model, id = self._models.helper("summary")
-        if (model, id) == self._models.primary:
-            return None
-        effort, price = self._models.effort.of(model), self._models.price_of(model)
-
-        async def adapter() -> ModelAdapter:
-            return await self.opened(model)
-
-        owner = Owner(model.route.target.name if isinstance(model, Connection) else model.name, id)
-        return Askable(owner, adapter, effort, price=price)
 
     def _check_loop(self) -> None:
         running = asyncio.get_running_loop()
@@ -292,7 +277,10 @@ class Session:
             raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
 
 
-_OF_LOOPS: Final = ("run", "stream", "resume", "stream_resume", "resume_run", "stop", "conversation", "spent")
+_OF_LOOPS: Final = (
+    *("run", "stream", "resume", "stream_resume", "resume_run", "compact", "stop"),
+    *("conversation", "spent", "take_results_of"),
+)
 
 
 def session(**settings: Unpack[Settings]) -> Session:

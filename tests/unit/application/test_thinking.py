@@ -11,8 +11,8 @@ from geode.adapters.journal_memory import MemoryJournal
 from geode.adapters.schema_jsonschema import JsonschemaValidator
 from geode.adapters.scripted.model import ScriptedModel
 from geode.application.agentic_loop import AgenticLoop
+from geode.application.asking import Asking
 from geode.application.equipment import Surroundings
-from geode.application.model_call import Asking
 from geode.application.shared_tools import SharedTools
 from geode.application.tools_in_force import SessionTools
 from geode.domain.content import Opaque

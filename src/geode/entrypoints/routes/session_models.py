@@ -166,21 +166,19 @@ class SessionModels:
 
     def askables(self, open_model: Open, temperature: float | None, thinking: Thinking | None) -> tuple[Askable, ...]:
         """The fallbacks as a loop takes them."""
+        made = (self.askable(one, open_model) for one in self.fallbacks)
+        return tuple(replace(one, temperature=temperature, thinking=thinking) for one in made)
 
-        def askable(resolved: Resolved) -> Askable:
-            model, _ = resolved
-            effort = self.effort.of(model)
-            return Askable(
-                owner_of(resolved),
-                lambda: open_model(model),
-                effort,
-                temperature,
-                thinking,
-                _window(resolved),
-                self.price_of(model),
-            )
+    def askable(self, resolved: Resolved, open_model: Open) -> Askable:
+        """The model, with what it is given of the effort of the session, and its price."""
+        model, _ = resolved
+        effort, price = self.effort.of(model), self.price_of(model)
+        return Askable(owner_of(resolved), lambda: open_model(model), effort, window=_window(resolved), price=price)
 
-        return tuple(map(askable, self.fallbacks))
+    def summariser(self, open_model: Open) -> Askable | None:
+        """Who writes the summaries of long conversations, where that is another model than the session's own."""
+        resolved = self.helper("summary")
+        return None if resolved == self.primary else self.askable(resolved, open_model)
 
     def price_of(self, model: ModelAdapter | Connection) -> Price | None:
         """What its tokens cost, where that is known; nobody knows it of an adapter that the host made itself."""
