@@ -10,7 +10,7 @@ from geode.application.searching import deferred_of, search_tool
 from geode.domain.approval import Grant
 from geode.domain.arguments import argument_error
 from geode.domain.content import ToolUseBlock
-from geode.domain.naming import closest
+from geode.domain.naming import closest, first_of
 from geode.domain.tool_search import SEARCH, search_problem
 from geode.domain.tools import ToolFacts, ToolSpec, schema_digest
 from geode.domain.verdicts import Invalid, Unknown, Valid, Verdict
@@ -131,8 +131,8 @@ def said_of_denied(tools: Mapping[str, ToolFacts], grants: Sequence[Grant], suba
     ]
     if not denied:
         return ""
-    names = f"{', '.join(denied[:_SHOWN])}{f' and {len(denied) - _SHOWN} more' if len(denied) > _SHOWN else ''}"
     found = any(tools[name].origin for name in tools if tools[name].tier.needs_approval)
     way_out = "tiers= or trusted=True of the McpServer" if found else '@tool(tier="safe")'
     where = f"in the sub-agent {subagent} " if subagent else ""
+    names = first_of(denied, _SHOWN)
     return f"{where}{names} and the session has no approve=; every call will be denied. Add approve=, or {way_out}"

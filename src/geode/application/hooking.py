@@ -47,11 +47,6 @@ class Hooking:
         self._compact = [hook.compact for hook in hooks if hook.compact]
 
     @property
-    def compacts(self) -> bool:
-        """Whether anything is called to make a conversation shorter."""
-        return bool(self._compact)
-
-    @property
     def before_tools(self) -> bool:
         """Whether anything is called before a tool call."""
         return bool(self._before_tool)

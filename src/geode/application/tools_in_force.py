@@ -13,6 +13,7 @@ from geode.domain.content import ToolUseBlock
 from geode.domain.loop.actions import CallModel
 from geode.domain.loop.inputs import ToolsChanged
 from geode.domain.loop.state import State
+from geode.domain.naming import first_of
 from geode.domain.tool_names import SEPARATOR, qualified
 from geode.domain.toolkits import ChooseToolkits, Toolkit, ToolkitContext, as_toolkits, in_force
 from geode.domain.tools import ToolFacts, ToolSpec
@@ -153,9 +154,5 @@ def difference(before: Catalog, after: Catalog) -> str:
         "gone": [name for name in there if name not in here],
         "changed": [name for name, facts in after.facts.items() if name in there and facts != before.facts[name]],
     }
-    said = (f"{word}: {', '.join(names[:_SHOWN])}{_more(names)}" for word, names in changes.items() if names)
+    said = (f"{word}: {first_of(names, _SHOWN)}" for word, names in changes.items() if names)
     return "; ".join(said)
-
-
-def _more(names: Sequence[str]) -> str:
-    return f" and {len(names) - _SHOWN} more" if len(names) > _SHOWN else ""

@@ -9,7 +9,7 @@ from typing import Final
 
 from geode.domain.content import ToolResult, ToolUseBlock
 from geode.domain.json_value import canonical_json
-from geode.domain.naming import shown_name
+from geode.domain.naming import first_of, shown_name
 from geode.domain.policy import Policy
 from geode.domain.tools import ToolFacts
 from geode.domain.turns import Hint
@@ -175,6 +175,4 @@ def no_progress_text(overdue: Sequence[ToolUseBlock], policy: Policy) -> str:
 
 
 def _names(calls: Sequence[ToolUseBlock]) -> str:
-    names = list(dict.fromkeys(shown_name(call.name) for call in calls))
-    more = f" and {len(names) - _NAMED} more" if len(names) > _NAMED else ""
-    return ", ".join(names[:_NAMED]) + more
+    return first_of(list(dict.fromkeys(shown_name(call.name) for call in calls)), _NAMED)

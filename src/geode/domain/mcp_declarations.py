@@ -11,7 +11,7 @@ from returns.result import Failure, Result, Success
 
 from geode.domain.configuration import Problem, toml_kind
 from geode.domain.errors import Misuse
-from geode.domain.mcp_server import McpServer
+from geode.domain.mcp_server import NAMED_VARIABLE, McpServer
 from geode.domain.naming import closest
 
 Form: TypeAlias = Literal["toml", "json"]
@@ -55,7 +55,6 @@ _ELSEWHERE: Final = {
 }
 # What others call the transport that is spoken to an address.
 _HTTP: Final = frozenset(("http", "streamable-http", "streamableHttp", "streamable_http"))
-_NAMED: Final = re.compile(r"(?:^|(?<= ))env:([A-Za-z_][A-Za-z0-9_]*)$")
 _BRACED: Final = re.compile(r"\$\{([A-Za-z_][A-Za-z0-9_]*)(?::-([^}]*))?\}")
 # What makes a program's tools run without being asked about.
 _RAISES_TRUST: Final = ("trusted", "tiers")
@@ -237,8 +236,12 @@ def _of_toml(declaration: Declaration, look_up: LookUp) -> Mapping[str, Any]:
     named = env if isinstance(env, Mapping) else {name: f"env:{name}" for name in env}
     for word, texts in (("env", named), ("headers", settings.get("headers", {}))):
         if texts:
-            settings[word] = {name: _NAMED.sub(lambda found: _value(found, look_up), text) for name, text in texts.items()}
+            settings[word] = {name: _named(text, look_up) for name, text in texts.items()}
     return settings
+
+
+def _named(text: str, look_up: LookUp) -> str:
+    return NAMED_VARIABLE.sub(lambda found: _value(found, look_up), text)
 
 
 def _of_json(value: Any, look_up: LookUp) -> Any:

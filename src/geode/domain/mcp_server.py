@@ -12,6 +12,8 @@ from geode.domain.addresses import shown_address
 from geode.domain.errors import Misuse
 from geode.domain.tiers import SafetyTier, TierName, tier_of
 
+# `env:NAME` at the end of a value, alone or after a space.
+NAMED_VARIABLE: Final = re.compile(r"(?:^|(?<= ))env:([A-Za-z_][A-Za-z0-9_]*)$")
 _VARIABLE: Final = re.compile(r"[^\W\d]\w*", re.ASCII)
 _HEADER: Final = re.compile(r"[A-Za-z0-9!#$%&'*+.^_`|~-]+")
 _TIMEOUTS: Final = ("start_timeout_seconds", "list_timeout_seconds", "call_timeout_seconds")
@@ -33,7 +35,8 @@ class McpServer:
     say between marks that it cannot forge. `descriptions=False` hides what the server says of its tools from the model.
     Timeouts are for starting it, for one listing of all its tools, and for one call; seconds, above 0.
 
-    Misuse for what cannot work. Arguments of the command, values of variables and headers are never shown.
+    Misuse for what cannot work. Values of variables, of headers and of the command's `--options` are never shown, also
+    where the server quotes them; other arguments are, for without them nobody could tell why a program does not start.
     """
 
     name: str = field(kw_only=False)

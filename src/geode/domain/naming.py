@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import Final
 
 from geode.domain.errors import Misuse
@@ -24,6 +24,12 @@ def closest(name: str, known: Iterable[str]) -> tuple[str, ...]:
 def shown_name(name: str) -> str:
     """A name that a model made up, escaped and bounded."""
     return repr(name if len(name) <= _SHOWN_LETTERS else name[:_SHOWN_LETTERS] + "…")
+
+
+def first_of(names: Sequence[str], most: int) -> str:
+    """The first `most` of them, and how many more there are."""
+    more = f" and {len(names) - most} more" if len(names) > most else ""
+    return ", ".join(names[:most]) + more
 
 
 def refuse_unknown(what: str, given: Iterable[str], known: Iterable[str]) -> None:

@@ -15,7 +15,7 @@ from typing import Any, Final
 from geode.domain.arguments import tool_use
 from geode.domain.content import ToolUseBlock
 from geode.domain.json_value import dump_json
-from geode.domain.naming import closest, shown_name
+from geode.domain.naming import closest, first_of, shown_name
 from geode.domain.offload import RECALL
 from geode.domain.schema_words import object_in
 from geode.domain.tools import ToolFacts, ToolSpec
@@ -49,8 +49,7 @@ def search_spec(sources: Iterable[str]) -> ToolSpec:
     How many they are is not said: a source that gets one more changes nothing of the list.
     """
     named = sorted(dict.fromkeys(source[:_SOURCE_CHARACTERS] for source in sources if source.strip()))
-    more = f" and {len(named) - _SOURCES} more" if len(named) > _SOURCES else ""
-    come = f" They come from {', '.join(named[:_SOURCES])}{more}." if named else ""
+    come = f" They come from {first_of(named, _SOURCES)}." if named else ""
     return ToolSpec(
         SEARCH,
         f"There are more tools than are in your list.{come} Search for one with query: you get the names, descriptions and "

@@ -18,7 +18,7 @@ from geode.domain.usage import Usage
 
 ASKED = Asked("m-1", "hi", "Be brief.", "", "", "api_key", "the-key", "", "", 60.0)
 SCHEMA = '{"type":"object"}'
-FOLDER = Folder(Path("/tmp/lab"))
+FOLDER = Folder(Path("/lab"))
 
 
 def result(**more: Any) -> dict[str, Any]:
@@ -224,14 +224,14 @@ def test_how_claude_is_asked() -> None:
     assert ("--tools", "") in pairs
     assert ("--setting-sources", "") in pairs
     assert {"--bare", "--strict-mcp-config", "--disable-slash-commands", "--no-session-persistence"} <= set(made.arguments)
-    assert {"--model=m-1", "--effort=low", f"--json-schema={SCHEMA}", "--system-prompt-file=/tmp/lab/system.txt"} <= set(
+    assert {"--model=m-1", "--effort=low", f"--json-schema={SCHEMA}", "--system-prompt-file=/lab/system.txt"} <= set(
         made.arguments
     )
     assert made.environment["ANTHROPIC_API_KEY"] == "the-key"
     assert made.environment["ANTHROPIC_BASE_URL"] == "http://127.0.0.1:1"
     assert made.environment["CLAUDE_CODE_MAX_RETRIES"] == "0"
     assert made.environment["API_TIMEOUT_MS"] == "2500"
-    assert made.environment["CLAUDE_CONFIG_DIR"].startswith("/tmp/lab/")
+    assert made.environment["CLAUDE_CONFIG_DIR"].startswith("/lab/")
 
 
 def test_a_login_of_claude_is_used_without_a_key() -> None:
@@ -345,14 +345,14 @@ def test_how_codex_is_asked() -> None:
     assert made.arguments[-1] == "-", "the prompt is read from the standard input"
     expected = {
         *("--json", "--sandbox=read-only", "--ephemeral", "--ignore-user-config", "--ignore-rules", "--model=m-1"),
-        *("--output-schema=/tmp/lab/schema.json", '--config=model_reasoning_effort="low"', "--disable=shell_tool"),
+        *("--output-schema=/lab/schema.json", '--config=model_reasoning_effort="low"', "--disable=shell_tool"),
         '--config=model_providers.geode.base_url="http://127.0.0.1:1/v1?a=\\"b\\""',
         '--config=model_providers.geode.env_key="GEODE_CODEX_KEY"',
-        '--config=model_instructions_file="/tmp/lab/instructions.md"',
+        '--config=model_instructions_file="/lab/instructions.md"',
         "--config=model_providers.geode.request_max_retries=0",
     }
     assert expected <= set(made.arguments)
-    assert made.environment == {"CODEX_HOME": "/tmp/lab/home", "GEODE_CODEX_KEY": "the-key"}
+    assert made.environment == {"CODEX_HOME": "/lab/home", "GEODE_CODEX_KEY": "the-key"}
 
 
 @pytest.mark.parametrize("system", ["", " \n"])

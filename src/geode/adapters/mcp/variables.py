@@ -9,11 +9,10 @@ from typing import Final
 from urllib.parse import unquote_plus, urlsplit
 
 from geode.adapters.child_processes import inherited
-from geode.domain.mcp_server import McpServer
+from geode.domain.mcp_server import NAMED_VARIABLE, McpServer
 
 # What stands before the sign in `--name=value` and in `NAME=value`.
 _OPTION: Final = re.compile(r"-{0,2}[A-Za-z0-9_][A-Za-z0-9_.-]*")
-_NAMED: Final = re.compile(r"(?:^|(?<= ))env:([A-Za-z_][A-Za-z0-9_]*)$")
 
 
 def child_environment(server: McpServer, environ: Mapping[str, str]) -> dict[str, str]:
@@ -26,7 +25,7 @@ def child_environment(server: McpServer, environ: Mapping[str, str]) -> dict[str
 
 def sent_headers(server: McpServer, environ: Mapping[str, str]) -> dict[str, str]:
     """The headers of each request to `server`, with the values of the variables that they name."""
-    return {name: _NAMED.sub(lambda found: environ.get(found[1], ""), value) for name, value in server.headers.items()}
+    return {name: NAMED_VARIABLE.sub(lambda found: environ.get(found[1], ""), value) for name, value in server.headers.items()}
 
 
 def unset(server: McpServer, environ: Mapping[str, str]) -> Iterator[str]:
@@ -34,7 +33,7 @@ def unset(server: McpServer, environ: Mapping[str, str]) -> Iterator[str]:
     if not isinstance(server.env, Mapping):
         yield from (f"{name} (named in env=)" for name in server.env if name not in environ)
     for header, value in server.headers.items():
-        found = _NAMED.search(value)
+        found = NAMED_VARIABLE.search(value)
         if found is not None and not environ.get(found[1], "").strip():
             yield f"{found[1]} (named in the header {header})"
 

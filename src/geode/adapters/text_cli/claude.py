@@ -11,18 +11,14 @@ from typing import Any, Final
 
 from returns.result import Failure, Success
 
-from geode.adapters.http_json.reading import amount
+from geode.adapters.http_json.reading import amount, mapping, number, objects, string
 from geode.adapters.text_cli.process import Event, Folder, Invocation, Ran
 from geode.adapters.text_cli.programs import (
     Answer,
     Asked,
     TextProgram,
     common_problem,
-    count,
-    mapping,
     not_asked,
-    objects,
-    string,
 )
 from geode.domain.content import Text
 from geode.domain.failures import CallFailure
@@ -190,21 +186,21 @@ def _refusal(events: tuple[Event, ...]) -> Mapping[str, Any]:
 def _usage(result: Event, asked: Asked) -> Usage:
     """`input_tokens` of the program leaves out what was cached. Its cost is that of its list prices: a plan has none."""
     of = mapping(result.get("usage"))
-    cached, written = count(of.get("cache_read_input_tokens")), count(of.get("cache_creation_input_tokens"))
+    cached, written = number(of.get("cache_read_input_tokens")), number(of.get("cache_creation_input_tokens"))
     return Usage(
-        count(of.get("input_tokens")) + written + cached,
-        count(of.get("output_tokens")),
+        number(of.get("input_tokens")) + written + cached,
+        number(of.get("output_tokens")),
         amount(result.get("total_cost_usd")) if asked.mode == "api_key" else None,
         cached_input_tokens=cached,
-        reasoning_tokens=count(mapping(of.get("output_tokens_details")).get("thinking_tokens")),
+        reasoning_tokens=number(mapping(of.get("output_tokens_details")).get("thinking_tokens")),
         cache_write_input_tokens=written,
-        cache_write_1h_input_tokens=count(mapping(of.get("cache_creation")).get("ephemeral_1h_input_tokens")),
+        cache_write_1h_input_tokens=number(mapping(of.get("cache_creation")).get("ephemeral_1h_input_tokens")),
     )
 
 
 def _failure(result: Event) -> CallFailure:
     text = string(result.get("result")) or "; ".join(string(one) for one in _listed(result.get("errors")))
-    status = count(result.get("api_error_status")) or None
+    status = number(result.get("api_error_status")) or None
     kind = string(result.get("api_error_type"))
     message = text or f"claude ended with {string(result.get('subtype')) or 'an error that it does not name'}"
     if result.get("terminal_reason") == "prompt_too_long" or text.startswith(_TOO_LONG):

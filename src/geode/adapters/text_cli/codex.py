@@ -13,8 +13,9 @@ from typing import Final
 
 from returns.result import Failure, Success
 
+from geode.adapters.http_json.reading import mapping, number, string
 from geode.adapters.text_cli.process import Event, Folder, Invocation, Ran
-from geode.adapters.text_cli.programs import OURS, Answer, Asked, TextProgram, common_problem, count, mapping, string
+from geode.adapters.text_cli.programs import OURS, Answer, Asked, TextProgram, common_problem
 from geode.domain.content import Text
 from geode.domain.failures import CallFailure
 from geode.domain.reply import AdapterCallResult, Stop
@@ -130,11 +131,11 @@ def _completed(asked: Asked, event: Event, messages: list[str]) -> Answer:
         return Failure(CallFailure(None, "response", message))
     of = mapping(event.get("usage"))
     usage = Usage(
-        count(of.get("input_tokens")),
-        count(of.get("output_tokens")),
-        cached_input_tokens=count(of.get("cached_input_tokens")),
-        reasoning_tokens=count(of.get("reasoning_output_tokens")),
-        cache_write_input_tokens=count(of.get("cache_write_input_tokens")),
+        number(of.get("input_tokens")),
+        number(of.get("output_tokens")),
+        cached_input_tokens=number(of.get("cached_input_tokens")),
+        reasoning_tokens=number(of.get("reasoning_output_tokens")),
+        cache_write_input_tokens=number(of.get("cache_write_input_tokens")),
     )
     # What it says before its last message is about its work.
     return Success(AdapterCallResult((Text(messages[-1]),), Stop.END, usage, "turn.completed", route=asked.mode))

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Any, Final, Literal, TypeAlias, cast
+from typing import Final, Literal, TypeAlias
 
 from returns.result import Result
 
@@ -67,23 +67,3 @@ def common_problem(asked: Asked, program: str, most: int, size: int, unit: str) 
 def not_asked(message: str, way_out: str = "") -> CallFailure:
     """The facts where the program was not started: trying again would change nothing."""
     return CallFailure(None, "connect", message, OURS, way_out=way_out)
-
-
-# ---- reading what it printed -------------------------------------------------------------------
-
-
-def mapping(value: object) -> Mapping[str, Any]:
-    return cast("Mapping[str, Any]", value) if isinstance(value, Mapping) else {}
-
-
-def string(value: object) -> str:
-    return value if isinstance(value, str) else ""
-
-
-def count(value: object) -> int:
-    return value if isinstance(value, int) and not isinstance(value, bool) and value >= 0 else 0
-
-
-def objects(value: object) -> list[Mapping[str, Any]]:
-    listed = cast("list[object]", value) if isinstance(value, list) else []
-    return [mapping(one) for one in listed if isinstance(one, Mapping)]

@@ -64,11 +64,6 @@ def servers_of(arguments: Namespace) -> Servers:
     return configured_servers(configuration(), arguments.mcp_config, use_project=arguments.mcp_project)
 
 
-def load_tools(wanted: Iterable[str]) -> tuple[Tool, ...]:
-    """The tools that the arguments name, in order. Misuse names the module, the name and what is there."""
-    return build_tools(named_values(wanted), validator=JsonschemaValidator())
-
-
 def named_values(wanted: Iterable[str]) -> list[object]:
     """What the arguments name, in order: whatever `tools=[…]` takes."""
     return [value for text in wanted for value in values_named(text)]

@@ -46,7 +46,7 @@ class ToolSourceHarness(ABC):
 
     async def change(self, source: ToolSource) -> None:
         """Make the tools of the last source others; asked only where `changes` is said."""
-        raise NotImplementedError(type(source).__name__)
+        raise NotImplementedError(f"{type(self).__name__} declares changes = True and does not say how: override change()")
 
 
 class ToolSourceContract(Contract):

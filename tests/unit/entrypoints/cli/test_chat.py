@@ -359,14 +359,14 @@ def suspended(journal: Path) -> str:
     import asyncio
 
     import geode
-    from geode.entrypoints.cli.tools import load_tools
+    from geode.entrypoints.cli.tools import named_values
 
     async def later(_: geode.ToolUseBlock) -> geode.Later:
         return geode.Later()
 
     model = ScriptedModel(calls(("save", {"text": "it"})))
     outcome = asyncio.run(
-        geode.run("Save it", model=model, tools=list(load_tools(["app:everything"])), approve=later, journal=str(journal))
+        geode.run("Save it", model=model, tools=named_values(["app:everything"]), approve=later, journal=str(journal))
     )
     assert isinstance(outcome, geode.Suspended)
     assert json.loads(outcome.snapshot)

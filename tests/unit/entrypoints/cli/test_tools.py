@@ -6,12 +6,14 @@ from pathlib import Path
 
 import pytest
 
+from geode.adapters.schema_jsonschema import JsonschemaValidator
 from geode.domain.errors import Misuse
-from geode.entrypoints.cli.tools import load_tools
+from geode.entrypoints.cli.tools import named_values
+from geode.entrypoints.tools import build_tools
 
 
 def names(*wanted: str) -> list[str]:
-    return [tool.spec.name for tool in load_tools(wanted)]
+    return [tool.spec.name for tool in build_tools(named_values(wanted), validator=JsonschemaValidator())]
 
 
 @pytest.mark.parametrize(
@@ -66,11 +68,11 @@ def test_what_is_wrong_is_named_with_its_place_and_what_is_there(project: Path, 
     (project / "leaving.py").write_text("import sys\nsys.exit(3)\n")
     (project / "empty.py").write_text("")
     with pytest.raises(Misuse) as raised:
-        load_tools([wanted])
+        names(wanted)
     assert said.format(project=project) in str(raised.value)
 
 
 def test_a_syntax_error_is_told_with_its_line(project: Path) -> None:
     (project / "unfinished.py").write_text("def add(:\n")
     with pytest.raises(Misuse, match=r"SyntaxError: invalid syntax \(unfinished.py, line 1\)"):
-        load_tools(["unfinished:add"])
+        names("unfinished:add")
