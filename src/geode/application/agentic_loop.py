@@ -33,7 +33,7 @@ from geode.domain.loop.state import State
 from geode.domain.loop.step import begin, step
 from geode.domain.loop.storing import refs_of
 from geode.domain.policy import Policy
-from geode.domain.request import forced_choice
+from geode.domain.request import Limits, forced_choice
 from geode.domain.spent import Spent
 from geode.domain.turns import UserTurn
 from geode.ports import events
@@ -138,7 +138,8 @@ class AgenticLoop:
         announcer = Announcer(run_id, around.observers, around.put)
         catalog = self._tools.of_run(run_id, 0).now
         hooking = Hooking(around.hooks, catalog, announcer, policy.tool_timeout_seconds)
-        request, keep = self._asking.request(conversation, catalog, run_id), policy.compact_keep_rounds
+        limits = Limits(policy.max_output_tokens, policy.call_timeout_seconds, policy.idle_timeout_seconds)
+        request, keep = self._asking.request(conversation, catalog, run_id, limits=limits), policy.compact_keep_rounds
         try:
             made = await compacted(
                 self._asking, request, policy, keep, clock=around.clock, announcer=announcer, hooking=hooking

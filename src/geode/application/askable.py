@@ -2,14 +2,21 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
+from typing import TypeVar
 
+from returns.result import Failure, Result, Success
+
+from geode.application.foreign import explained, warn
 from geode.domain.content import Owner
 from geode.domain.models import row_of
 from geode.domain.prices import Price
 from geode.domain.thinking import Thinking
 from geode.ports.model import ModelAdapter
+
+Opened = TypeVar("Opened")
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,6 +34,21 @@ class Askable:
     thinking: Thinking | None = None
     window: int | None = None
     price: Price | None = None
+
+
+async def opened_within(
+    seconds: float, opening: Awaitable[Opened], name: str, being_cancelled: Callable[[], bool]
+) -> Result[Opened, str]:
+    """What was made by code that may raise anything, or why it was not."""
+    deadline = asyncio.timeout(seconds)
+    try:
+        async with deadline:
+            return Success(await opening)
+    except (Exception, SystemExit, asyncio.CancelledError) as error:
+        if isinstance(error, AssertionError) or (isinstance(error, asyncio.CancelledError) and being_cancelled()):
+            raise
+        warn(f"{name} could not be opened", error)
+        return Failure(f"it was not ready within {seconds:g} s" if deadline.expired() else explained(error))
 
 
 def window_of(adapter: ModelAdapter, model: str) -> int | None:

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from returns.result import Failure, Result, Success
 
 from geode.application.announcer import Announcer
-from geode.application.askable import Askable, askable
+from geode.application.askable import Askable, askable, opened_within
 from geode.application.asking import Asking
 from geode.application.auxiliary import Ask, Served, run_with_retry_policy, text_call
 from geode.application.hooking import Hooking
@@ -18,7 +18,7 @@ from geode.domain.conversation import Conversation
 from geode.domain.errors import ModelCallError, RequestRefused
 from geode.domain.negotiation import negotiate
 from geode.domain.policy import Policy
-from geode.domain.request import AdapterCallRequest, Limits
+from geode.domain.request import AdapterCallRequest
 from geode.domain.turns import UserTurn
 from geode.domain.usage import Usage
 from geode.ports.clock import Clock
@@ -83,9 +83,14 @@ async def compacted(
         # Such as a budget of thinking, where the thinking of the rounds that are kept stands before the cut.
         return Failure(NotCompacted(f"what is left could not be sent: {refused}"))
     before = Conversation(whole.turns[:cut]).grown(UserTurn((Text(INSTRUCTION),)))
-    limits = Limits(policy.max_output_tokens, policy.call_timeout_seconds, policy.idle_timeout_seconds)
+    # Concluding calls are short; what is left to do is not.
+    limits = replace(request.limits, max_output_tokens=policy.max_output_tokens)
     other = asking.summariser()
     if other is not None:
+        name, opening = other.owner.adapter, other.opened()
+        opened = await opened_within(limits.call_timeout_seconds, opening, name, announcer.being_cancelled)
+        if closed := opened.swap().value_or(""):
+            return Failure(NotCompacted(f"{name}, which writes summaries, cannot be asked: {closed}"))
         target, ask = other, text_call(before, system=guarded.system, limits=limits, affinity=request.affinity)
     else:
         target, ask = _continued(asking, replace(guarded, conversation=before, limits=limits, streamed=False))

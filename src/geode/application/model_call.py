@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Callable, Collection
 from dataclasses import replace
 
 from geode.application.announcer import Announcer
+from geode.application.askable import opened_within
 from geode.application.asking import Asking
 from geode.application.auxiliary import Served
 from geode.application.compacting import NotCompacted, compacted, told_usage
-from geode.application.foreign import explained, handed, warn
+from geode.application.foreign import handed
 from geode.application.hooking import Hooking
 from geode.application.one_call import one_call
 from geode.application.tools_in_force import ToolsInForce
@@ -153,21 +153,13 @@ class ModelCall:
         return Switched(self._clock.now(), refused)
 
     async def _open(self, owner: Owner, seconds: float) -> str:
-        """From here on `owner` is asked. "", or why it cannot be: its adapter is made by code that may raise anything."""
+        """From here on `owner` is asked. "", or why it cannot be."""
         if owner == self._owner:
             return ""
-        deadline = asyncio.timeout(seconds)
-        try:
-            async with deadline:
-                self._asking = await self._session.of(owner)
-        except (Exception, SystemExit, asyncio.CancelledError) as error:
-            if isinstance(error, AssertionError) or (
-                isinstance(error, asyncio.CancelledError) and self._announcer.being_cancelled()
-            ):
-                raise
-            warn(f"{owner.adapter} could not be opened", error)
-            return f"it was not ready within {seconds:g} s" if deadline.expired() else explained(error)
-        self._owner = owner
+        found = await opened_within(seconds, self._session.of(owner), owner.adapter, self._announcer.being_cancelled)
+        if closed := found.swap().value_or(""):
+            return closed
+        self._asking, self._owner = found.unwrap(), owner
         self._asks(self._asking)
         return ""
 

@@ -49,10 +49,10 @@ class Policy:
     `max_calls_under_none` replies that call although they must not, before the run ends.
     A typed answer: `answer_repairs` times the model is told what is wrong with one that does not fit its schema. Calls
     beside an answer that fits are run and the run goes on ("finish_tools"), or they are not and it ends ("early").
-    A conversation that is too long for its model: at most `max_compactions` attempts to make it shorter.
-    With `compact_above`, a share of the model's window above 0 and up to 1, geode does so itself: before a round when
-    the last call filled more than that, and when the provider refuses it; the last `compact_keep_rounds` replies stay
-    as they are. None: only hooks do (docs/compaction.md).
+    A conversation that is too long for its model: at most `max_compactions` attempts to make it shorter when the provider
+    refuses it, by a summary of all but the last `compact_keep_rounds` replies; and before a round when the last call filled
+    more than `compact_above` of the model's window, a share above 0 and up to 1, such as 0.8 (1.0: only what is refused).
+    None: only hooks make it shorter (docs/compaction.md).
     Wrap-up: the last `wrap_up_rounds` rounds, at most `wrap_up_share_of_rounds` of the budget; the last
     `wrap_up_seconds`, at most `wrap_up_share_of_seconds` of it; then at most `wrap_up_output_tokens` a reply.
     A model that gets nowhere: a hint from `backpressure_rounds` failed rounds in a row on; a hint when
@@ -85,7 +85,7 @@ class Policy:
     max_compactions: int = 2
     answer_repairs: int = 1
     answer_beside_calls: Literal["finish_tools", "early"] = "finish_tools"
-    compact_above: float | None = None
+    compact_above: float | None = 1.0
     compact_keep_rounds: int = 2
     wrap_up_rounds: int = 2
     wrap_up_share_of_rounds: float = 0.25

@@ -60,9 +60,9 @@ class Hooks:
 
     `compact(conversation)`, when the provider says that the conversation is too long: returns one that is
     shorter, with the same last turn; then the call is made again, at most `Policy.max_compactions` times
-    in a run. Where none does, or one breaks or vetoes, the run ends as Exhausted, `context_exhausted`. With
-    `Policy.compact_above` it is asked before a round too, where the window is nearly full; then the run goes on in any
-    case, and where each hook returned None geode writes a summary.
+    in a run. Where each hook returned None geode writes a summary, unless `Policy.compact_above` is None. Where there is
+    no shorter one, or a hook breaks or vetoes, the run ends as Exhausted, `context_exhausted`. It is asked before a round
+    too, where the window is fuller than `Policy.compact_above`; then the run goes on in any case.
 
     A hook breaks when it raises, returns something else, or takes longer than `Policy.tool_timeout_seconds`.
     What it does is an event `Hooked`, and what comes of it is in the inputs of the run: replay calls no hook.

@@ -93,6 +93,7 @@ def loop_of(
     resizer: ImageResizer | None = None,
     fallbacks: Iterable[Askable] = (),
     kits: Iterable[Kit] = (),
+    summariser: Askable | None = None,
 ) -> AgenticLoop:
     """A loop whose model plays `steps`, unless another model is given."""
     ids = iter(range(1, 1000))
@@ -111,7 +112,7 @@ def loop_of(
     values, sources, prefixed = sources_in(list(tools))
     own = build_tools(cast("Any", values), deps)
     shared = SharedTools(own, sources, JsonschemaValidator(), clock, prefixed=prefixed, reserved=(SEARCH,))
-    asking = Asking(model or ScriptedModel(*steps), "m", fallbacks=tuple(fallbacks))
+    asking = Asking(model or ScriptedModel(*steps), "m", fallbacks=tuple(fallbacks), summariser=lambda: summariser)
     policy = policy or Policy()
     session = SessionTools(shared, kits=tuple(kits), deps=deps, defer_above=policy.defer_above)
     return AgenticLoop(asking, session, policy, around)

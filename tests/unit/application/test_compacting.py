@@ -80,7 +80,7 @@ async def hangs(conversation: Conversation) -> None:
 )
 async def test_where_none_made_it_shorter_the_run_ends_and_says_why(hook: Any, why: str) -> None:
     model = ScriptedModel(TOO_LONG)
-    loop = loop_of(model=model, hooks=[Hooks(compact=hook)], policy=Policy(tool_timeout_seconds=0.05))
+    loop = loop_of(model=model, hooks=[Hooks(compact=hook)], policy=Policy(tool_timeout_seconds=0.05, compact_above=None))
     outcome = await loop.run("go", conversation=BEFORE)
     assert isinstance(outcome, Exhausted)
     assert (outcome.reason, len(outcome.conversation.turns)) == ("context_exhausted", 4)

@@ -9,9 +9,10 @@ import pytest
 import geode
 from geode.adapters.journal_memory import MemoryJournal
 from geode.adapters.scripted.model import ScriptedModel
+from geode.application.askable import Askable
 from geode.domain.choice import Auto, NoTools
 from geode.domain.compaction import INSTRUCTION
-from geode.domain.content import Text
+from geode.domain.content import Owner, Text
 from geode.domain.conversation import Conversation
 from geode.domain.errors import AuthenticationError, ModelCallError
 from geode.domain.loop.outcome import Exhausted
@@ -23,6 +24,7 @@ from geode.domain.turns import AssistantTurn, UserTurn, hints_of
 from geode.domain.usage import Usage
 from geode.ports.events import Notice
 from geode.ports.hooks import Hooks, Veto
+from geode.ports.model import ModelAdapter
 from tests.unit.application.rig import Recorder, answered, loop_of, outcome_of, replayed
 
 TOO_LONG = fails(400, code="context_length_exceeded", message="prompt is too long: 9 tokens > 8 maximum")
@@ -66,6 +68,21 @@ async def test_the_same_model_writes_it_behind_the_same_beginning_with_its_tools
     text = "the conversation was too long for m; it was compacted from 5 turns to 4, with a summary by m (70 tokens in, 7 out)"
     assert notices(seen) == [("compacted", text)]
     assert outcome_of(replayed(journal)) == outcome
+
+
+async def test_without_a_policy_of_its_own_a_run_that_is_refused_as_too_long_is_compacted_and_goes_on() -> None:
+    """Spec section 6: context overflow from the provider: compaction, then the same call again, at most 2 times in a run."""
+    longer = BEFORE.grown(user("c"), said("C"), user("d"), said("D"))
+    model = ScriptedModel(TOO_LONG, says("a and b"), TOO_LONG, says("a to d"), TOO_LONG)
+    outcome = await loop_of(model=model).run("go", conversation=longer)
+    assert isinstance(outcome, Exhausted)
+    assert [len(request.turns) for request in model.requests] == [9, 5, 6, 6, 2]
+    assert outcome.conversation.turns[1:] == (user("go"),)
+    model = ScriptedModel(TOO_LONG, says("a and b"), says("done"))
+    assert answered(await loop_of(model=model).run("go", conversation=longer)).text == "done"
+    only_hooks = ScriptedModel(TOO_LONG)
+    outcome = await loop_of(model=only_hooks, policy=Policy(compact_above=None)).run("go", conversation=longer)
+    assert (outcome.reason, len(only_hooks.requests)) == ("context_exhausted", 1)
 
 
 async def test_a_passing_failure_of_the_summary_is_tried_again() -> None:
@@ -121,6 +138,17 @@ async def test_what_a_hook_guards_is_guarded_in_the_summary_too() -> None:
     hooks = [Hooks(before_model=lambda request: replace(request, system="guarded"))]
     answered(await loop_of(model=model, policy=POLICY, hooks=hooks).run("go", conversation=BEFORE))
     assert [request.system for request in model.requests] == ["guarded"] * 3
+
+
+async def test_another_model_that_cannot_be_opened_ends_the_run_that_needs_it_and_the_outcome_says_why() -> None:
+    async def opened() -> ModelAdapter:
+        raise OSError("the vault is closed")
+
+    loop = loop_of(TOO_LONG, policy=POLICY, summariser=Askable(Owner("vaulted", "v"), opened))
+    outcome = await loop.run("go", conversation=BEFORE)
+    assert isinstance(outcome, Exhausted)
+    why = "vaulted, which writes summaries, cannot be asked: OSError: the vault is closed"
+    assert (outcome.reason, outcome.why.endswith(f". It was not compacted: {why}")) == ("context_exhausted", True)
 
 
 # ---- outside runs ------------------------------------------------------------------------------

@@ -79,5 +79,7 @@ async def test_each_role_has_its_model_and_inherits_the_effort(
 async def test_a_model_that_nobody_serves_is_told_when_it_is_asked(home: Path) -> None:
     (home / "config.toml").write_text('summary_model = "nope"\n')
     async with geode.Runtime(model="gpt-5.2") as runtime:
-        with pytest.raises(geode.Misuse, match=r'no provider serves the model "nope".*; the id comes from .*config\.toml:1:1'):
+        with pytest.raises(
+            geode.Misuse, match=r'no provider serves the model "nope".*; summary_model nope comes from .*config\.toml:1:1'
+        ):
             await runtime.ask("Sum it up.")

@@ -191,7 +191,7 @@ def test_a_session_takes_the_configured_model_and_tells_where_a_wrong_one_is_wri
         geode.session()
     assert caught.value.id == "unknown-model"
     assert str(caught.value).startswith('no provider serves the model "nobodys-model"')
-    assert str(caught.value).endswith(f"; the id comes from {told} [unknown-model]")
+    assert str(caught.value).endswith(f"; model nobodys-model comes from {told} [unknown-model]")
     with pytest.raises(Misuse, match='no provider serves the model "given"') as caught:
         geode.session(model="given")
     assert "comes from" not in str(caught.value)

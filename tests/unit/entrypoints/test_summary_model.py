@@ -76,20 +76,29 @@ async def test_hooks_guard_what_another_model_is_sent_too(monkeypatch: pytest.Mo
     assert len(emulator.received) == 1
 
 
-async def test_a_model_that_nobody_serves_breaks_no_session_that_never_compacts(
+async def test_a_model_that_nobody_serves_is_told_when_a_session_begins_that_may_need_it(
     home: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     (home / "config.toml").write_text('summary_model = "nope"\n')
     emulator = Emulator((says("done"),))
     async with running(emulator) as server:
         monkeypatch.setenv("OPENAI_BASE_URL", f"{server.base_url}/v1")
-        async with geode.session(model="gpt-5.2") as loop:
+        async with geode.session(model="gpt-5.2", policy=geode.Policy(compact_above=None)) as loop:
             assert (await loop.run("go")).text == "done"
             with pytest.raises(geode.Misuse, match=r'no provider serves the model "nope".*config\.toml:1:1'):
                 await loop.compact(BEFORE)
         with pytest.raises(geode.Misuse, match=r'no provider serves the model "nope".*config\.toml:1:1'):
-            await geode.run("go", model="gpt-5.2", policy=POLICY)
+            await geode.run("go", model="gpt-5.2")
     assert len(emulator.received) == 1
+
+
+async def test_a_missing_key_of_it_is_told_with_the_line_that_named_it(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (home / "config.toml").write_text('summary_model = "claude-haiku-4-5"\n')
+    monkeypatch.delenv("ANTHROPIC_API_KEY", raising=False)
+    with pytest.raises(
+        geode.Misuse, match=r"set ANTHROPIC_API_KEY.*summary_model claude-haiku-4-5 comes from .*config\.toml:1:1"
+    ):
+        await geode.run("go", model="gpt-5.2")
 
 
 async def test_compacting_needs_an_open_runtime_and_a_session_of_its_own() -> None:

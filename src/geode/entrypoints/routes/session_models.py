@@ -99,7 +99,7 @@ class SessionModels:
         named = self._configuration.found("model")
         if named is None:
             raise no_model()
-        return self._configured(named)
+        return self._configured("model", named)
 
     def resolved(self, model: str | ModelAdapter) -> Resolved:
         """How the model is reached. Misuse says what keeps it from that; nothing is opened."""
@@ -213,13 +213,13 @@ class SessionModels:
         if not isinstance(primary[0], Connection):
             return primary
         named = self._configuration.found(f"{role}_model")
-        return primary if named is None else self._configured(named)
+        return primary if named is None else self._configured(f"{role}_model", named)
 
-    def _configured(self, named: Found) -> Resolved:
+    def _configured(self, setting: str, named: Found) -> Resolved:
         try:
             return self.resolved(named.value)
         except Misuse as error:
-            raise error.said_of(f"the id comes from {named.place}") if error.id == "unknown-model" else error from None
+            raise error.said_of(f"{setting} {named.value} comes from {named.place}") from None
 
     @property
     def effort(self) -> Effort:
