@@ -19,7 +19,7 @@ from geode.application.streaming import Put, streamed
 from geode.application.tools_in_force import SessionTools, ToolsInForce
 from geode.domain.approval import Decision
 from geode.domain.codec import loads
-from geode.domain.compaction import NOTHING_TO_LEAVE_OUT
+from geode.domain.compaction import NOTHING_TO_LEAVE_OUT, cut_for
 from geode.domain.content import ToolResult
 from geode.domain.conversation import Conversation
 from geode.domain.errors import Misuse, ModelCallError
@@ -139,11 +139,10 @@ class AgenticLoop:
         catalog = self._tools.of_run(run_id, 0).now
         hooking = Hooking(around.hooks, catalog, announcer, policy.tool_timeout_seconds)
         limits = Limits(policy.max_output_tokens, policy.call_timeout_seconds, policy.idle_timeout_seconds)
-        request, keep = self._asking.request(conversation, catalog, run_id, limits=limits), policy.compact_keep_rounds
+        request = self._asking.request(conversation, catalog, run_id, limits=limits)
+        cut = cut_for(conversation.turns, policy.compact_keep_rounds)
         try:
-            made = await compacted(
-                self._asking, request, policy, keep, clock=around.clock, announcer=announcer, hooking=hooking
-            )
+            made = await compacted(self._asking, request, policy, cut, clock=around.clock, announcer=announcer, hooking=hooking)
         finally:
             announcer.close()
         failed = made.swap().value_or(None)

@@ -122,9 +122,9 @@ async def call_with_failover(
 
     The next is asked only after a failure that might have passed by itself, never after visible output. Raises
     BillingError, AuthenticationError, RequestRefused or StreamInterrupted at once, and ModelCallError for what else
-    is final, each with the facts in `failure`; of a failure that passes by itself the last one, when all attempts
-    are used up. `announcer` tells of every repetition and switch, `emit` of what is said, where a request is
-    streamed. Misuse for targets that are none or the same twice.
+    is final, each with the facts in `failure`, whose `usage` is that of all attempts; of a failure that passes by
+    itself the last one, when all attempts are used up. `announcer` tells of every repetition and switch, `emit` of
+    what is said, where a request is streamed. Misuse for targets that are none or the same twice.
     """
     _check(targets)
     trying = _Trying(ask, policy, clock, announcer, emit)
@@ -213,7 +213,11 @@ class _Trying:
         whole = f"{why}. {way}" if way else why
         if self._left:
             whole += f". Before that, {'; '.join(self._left)}"
-        return error_of(reason_of(classify_retry_error(failure)), whole, failure)
+        return error_of(reason_of(classify_retry_error(failure)), whole, replace(failure, usage=self._told_usage(failure)))
+
+    def _told_usage(self, failure: CallFailure) -> Usage | None:
+        """What was told of all attempts, and not of the last one alone."""
+        return failure.usage if self.lost == Usage() else self.lost
 
 
 def _fitting(adapter: ModelAdapter, request: AdapterCallRequest) -> AdapterCallRequest:

@@ -12,15 +12,17 @@ from geode.application.asking import Asking
 from geode.application.auxiliary import Ask, Served, run_with_retry_policy, text_call
 from geode.application.hooking import Hooking
 from geode.domain.choice import Auto, NoTools
-from geode.domain.compaction import INSTRUCTION, NOTHING_TO_LEAVE_OUT, cut_for, shortened, unusable
+from geode.domain.compaction import INSTRUCTION, NOTHING_TO_LEAVE_OUT, shortened, unusable
 from geode.domain.content import Text
 from geode.domain.conversation import Conversation
 from geode.domain.errors import ModelCallError, RequestRefused
 from geode.domain.negotiation import negotiate
 from geode.domain.policy import Policy
 from geode.domain.request import AdapterCallRequest
+from geode.domain.retry import RetryPolicy
 from geode.domain.turns import UserTurn
 from geode.domain.usage import Usage
+from geode.ports import events
 from geode.ports.clock import Clock
 from geode.ports.hooks import Veto
 from geode.ports.model import ModelAdapter
@@ -59,19 +61,18 @@ async def compacted(
     asking: Asking,
     request: AdapterCallRequest,
     policy: Policy,
-    keep_rounds: int,
+    cut: int | None,
     *,
     clock: Clock,
     announcer: Announcer,
     hooking: Hooking,
 ) -> Result[Compaction, NotCompacted]:
-    """The conversation of `request`, which would be asked next, with a summary in the place of its beginning.
+    """The conversation of `request`, which would be asked next, with a summary in the place of what is before `cut`.
 
     By the model that `asking` names for it, which is given the text without tools; else by the one that is asked, with the
     request continued, so that the provider's cache of the beginning holds. A provider's failure is a value.
     """
     whole = request.conversation
-    cut = cut_for(whole.turns, keep_rounds)
     if cut is None:
         return Failure(NotCompacted(NOTHING_TO_LEAVE_OUT))
     # What must not leave unguarded must not do so here either, whoever is asked.
@@ -94,14 +95,26 @@ async def compacted(
         target, ask = other, text_call(before, system=guarded.system, limits=limits, affinity=request.affinity)
     else:
         target, ask = _continued(asking, replace(guarded, conversation=before, limits=limits, streamed=False))
+    written = await _summary(target, ask, policy.retry, clock, announcer)
+    return written.map(lambda served: Compaction(shortened(whole, cut, served.text), served))
+
+
+async def _summary(
+    target: Askable, ask: Ask, retry: RetryPolicy, clock: Clock, announcer: Announcer
+) -> Result[Served, NotCompacted]:
+    """A reply that can stand for a summary. What it took is told in any case."""
+    told = {"adapter": target.owner.adapter, "model": target.owner.model}
     try:
-        served = await run_with_retry_policy(target, ask, clock=clock, policy=policy.retry, announcer=announcer)
+        served = await run_with_retry_policy(target, ask, clock=clock, policy=retry, announcer=announcer)
     except ModelCallError as error:
-        spent = error.failure.usage if error.failure is not None else None
-        return Failure(NotCompacted(f"the summary failed: {error}", spent or Usage(), error))
-    if problem := unusable(served.reply):
-        return Failure(NotCompacted(problem, served.usage))
-    return Success(Compaction(shortened(whole, cut, served.text), served))
+        usage = (error.failure.usage if error.failure is not None else None) or Usage()
+        why = f"the summary failed: {error}"
+        await announcer.tell(events.Summarised, **told, usage=usage, route="", request_id="", why=why)
+        return Failure(NotCompacted(why, usage, error))
+    reply, why = served.reply, unusable(served.reply)
+    id = reply.request_id
+    await announcer.tell(events.Summarised, **told, usage=served.usage, route=reply.route, request_id=id, why=why)
+    return Failure(NotCompacted(why, served.usage)) if why else Success(served)
 
 
 def _continued(asking: Asking, request: AdapterCallRequest) -> tuple[Askable, Ask]:

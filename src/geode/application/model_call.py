@@ -17,6 +17,7 @@ from geode.application.tools_in_force import ToolsInForce
 from geode.domain.binding import bound
 from geode.domain.call_ids import with_unique_ids
 from geode.domain.choice import Named, ToolChoice, choice_word
+from geode.domain.compaction import cut_for
 from geode.domain.content import Owner
 from geode.domain.conversation import Conversation
 from geode.domain.loop.actions import CallModel, Compact, SwitchModel
@@ -53,7 +54,7 @@ class ModelCall:
         self._asking, self._session, self._owner = asking, asking, asking.owner
         self._tools, self._clock = tools, clock
         self._announcer, self._hooking, self._asks = announcer, hooking, asks
-        self._shown = False
+        self._asked, self._shown = False, False
         self._said: list[str] = []
         self._noticed = set[str]()
 
@@ -84,8 +85,9 @@ class ModelCall:
             tool_choice=_shown(sent.tool_choice),
             wrap_up=call.wrap_up is not None,
         )
-        self._shown, self._said = False, []
+        self._asked, self._shown, self._said = True, False, []
         answer = await one_call(adapter, sent, self._emit, self._announcer.being_cancelled, self._asking.price)
+        self._asked = False
         failure = answer.swap().value_or(None)
         if failure is not None:
             facts = replace(failure, after_output=failure.after_output or self._shown, partial="".join(self._said))
@@ -96,6 +98,10 @@ class ModelCall:
             items = bound(items, sent)
         left_out = () if request is built else [tool.name for tool in built.tools if tool not in request.tools]
         return await self._replied(state, call, reply if items is reply.items else replace(reply, items=items), left_out)
+
+    def cut_short(self) -> str | None:
+        """What had been shown of the reply that was being given when the waiting for it was ended; None where none was."""
+        return "".join(self._said) if self._asked else None
 
     async def compact(self, state: State, asked: Compact) -> Compacted:
         """The conversation as the application makes it shorter, or as geode does where the policy says so."""
@@ -113,10 +119,12 @@ class ModelCall:
         if closed:
             return await self._not_compacted(asked, NotCompacted(f"{state.terms.owner.adapter} cannot be asked: {closed}"))
         policy = state.terms.policy
+        # Refused as it is, less is kept than was asked for, and in the end only the last prompt.
         keep = policy.compact_keep_rounds if asked.ahead or state.counters.compactions == 1 else 0
+        cut = cut_for(state.closed.turns, keep, or_fewer=not asked.ahead)
         request = self._request(state, asked.call, streamed=False)
         made = await compacted(
-            self._asking, request, policy, keep, clock=self._clock, announcer=self._announcer, hooking=self._hooking
+            self._asking, request, policy, cut, clock=self._clock, announcer=self._announcer, hooking=self._hooking
         )
         failed = made.swap().value_or(None)
         if failed is not None:
@@ -134,8 +142,7 @@ class ModelCall:
         await self._announcer.notice("compacted", text)
 
     async def _not_compacted(self, asked: Compact, failed: NotCompacted) -> Compacted:
-        if asked.ahead:
-            await self._announcer.notice("not_compacted", f"{asked.why}; it was not compacted: {failed.why}")
+        await self._announcer.notice("not_compacted", f"{asked.why}; it was not compacted: {failed.why}")
         return Compacted(self._clock.now(), None, failed.why, failed.usage)
 
     def _request(self, state: State, call: CallModel, *, streamed: bool) -> AdapterCallRequest:

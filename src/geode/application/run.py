@@ -104,7 +104,7 @@ class Run:
             found = await self._performed()
             if found is not None:
                 return found
-        return StopRequested(self._clock.now())
+        return StopRequested(self._clock.now(), self._call.cut_short() if self._cut_short else None)
 
     async def _performed(self) -> Input | None:
         """What came of the pending action, or None when the waiting for it was ended."""

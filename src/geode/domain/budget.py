@@ -7,6 +7,7 @@ from typing import Final
 from geode.domain.loop.outcome import ExhaustedReason
 from geode.domain.loop.state import State
 from geode.domain.policy import Policy
+from geode.domain.usage import Usage
 
 WRAP_UP_TEXT: Final = (
     "The budget of this run is nearly used up. Do not call any more tools: conclude now, "
@@ -43,17 +44,23 @@ def tokens_left(state: State) -> int | None:
 
 def _too_dear(state: State) -> bool:
     """Whether a call that costs as much as the last one goes over the budget. A cost that is not told is too much."""
-    most, last = state.terms.policy.max_cost_usd, state.counters.last_usage.cost_usd
-    if most is None or state.counters.rounds == 0:
+    counters, most = state.counters, state.terms.policy.max_cost_usd
+    if most is None:
         return False
-    usage = state.counters.usage
-    spent = usage.cost_usd
-    return last is None or spent is None or usage.unpriced_calls > 0 or spent >= most or spent + last > most
+    last, spent = counters.last_usage.cost_usd, counters.usage.cost_usd
+    if counters.rounds == 0 and counters.last_usage == Usage():
+        return spent is not None and spent >= most
+    return last is None or spent is None or _untold(state) or spent >= most or spent + last > most
+
+
+def _untold(state: State) -> bool:
+    """Whether something came of a call whose cost nobody tells. One that broke off is not held against the model."""
+    return state.counters.usage.unpriced_calls > state.counters.broken_off
 
 
 def why_exhausted(state: State, reason: ExhaustedReason) -> str:
     """What the operator has to know beside the reason: "" for nothing."""
-    known = state.counters.last_usage.cost_usd is not None and not state.counters.usage.unpriced_calls
+    known = state.counters.last_usage.cost_usd is not None and not _untold(state)
     return "" if known or reason != "cost_budget" else COST_UNKNOWN
 
 

@@ -41,13 +41,15 @@ def _may_begin(before: Turn, turn: Turn) -> bool:
             return False
 
 
-def cut_for(turns: Sequence[Turn], keep_rounds: int) -> int | None:
-    """The latest place from which on there are `keep_rounds` replies of the model, or as many of them as can be while a
-    reply comes before it; None where no cut leaves out any."""
+def cut_for(turns: Sequence[Turn], keep_rounds: int, *, or_fewer: bool = False) -> int | None:
+    """The latest place from which on there are `keep_rounds` replies of the model, while a reply comes before it; where
+    there is none, with `or_fewer` the one after which there are the most of them. None where no cut leaves out any."""
     replies = [isinstance(turn, AssistantTurn) for turn in turns]
     useful = [cut for cut in cut_points(turns) if any(replies[:cut])]
     enough = [cut for cut in useful if sum(replies[cut:]) >= keep_rounds]
-    return enough[-1] if enough else next(iter(useful), None)
+    if enough or not or_fewer:
+        return enough[-1] if enough else None
+    return useful[0] if useful else None
 
 
 def shortened(conversation: Conversation, cut: int, summary: str) -> Conversation:

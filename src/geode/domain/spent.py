@@ -9,10 +9,14 @@ from geode.domain.usage import Usage
 
 @dataclass(frozen=True, slots=True)
 class Spent:
-    """Counts in the budgets of a run: tokens and their cost, and executions of tools."""
+    """Counts in the budgets of a run: tokens and their cost, and executions of tools.
+
+    `broken_off` are those of the `unpriced_calls` of which nobody told any tokens, because their reply broke off.
+    """
 
     usage: Usage = Usage()
     tool_calls: int = 0
+    broken_off: int = 0
 
     def __add__(self, other: Spent) -> Spent:
-        return Spent(self.usage + other.usage, self.tool_calls + other.tool_calls)
+        return Spent(self.usage + other.usage, self.tool_calls + other.tool_calls, self.broken_off + other.broken_off)

@@ -25,6 +25,7 @@ from geode.ports.events import (
     Notice,
     Retrying,
     RoundClosed,
+    Summarised,
     TextDelta,
     ThinkingDelta,
     ToolFinished,
@@ -120,8 +121,8 @@ def line_of(event: Event) -> Line | None:
             line = line_of(inner)
             return line and replace(line, text=f"  {name_text(call)} │ {line.text}")
         # A failed attempt is told by what follows from it.
-        case TextDelta() | ThinkingDelta() | CallDelta() | RoundClosed() | ModelFailed():
-            return None
+        case TextDelta() | ThinkingDelta() | CallDelta() | RoundClosed() | ModelFailed() | Summarised():
+            return None  # of a summary a Notice says what became of it
         case ModelCalled(model=model, adapter=adapter, tool_choice=choice, wrap_up=wrap_up):
             return Line(f"round {event.round}: asks {adapter} {model} ({choice}{', to conclude' if wrap_up else ''})", "quiet")
         case ModelReplied(calls=calls, usage=usage, stop=stop):

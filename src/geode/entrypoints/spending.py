@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
-from geode.domain.content import Owner
 from geode.domain.loop.outcome import Stopped
 from geode.domain.prices import priced
 from geode.domain.usage import Usage
@@ -19,6 +18,7 @@ from geode.ports.events import (
     ModelFailed,
     ModelReplied,
     Nested,
+    Summarised,
     TextDelta,
     ThinkingDelta,
 )
@@ -89,6 +89,8 @@ class Spending:
             case ModelReplied(run_id=run, usage=usage):
                 self._add(run, Spent(replies=1, usage=priced(usage, None)))
                 self.conversation_tokens = usage.total_tokens or None
+            case Summarised(adapter=adapter, model=model, usage=usage, why=why):
+                self._summarised((adapter, model), usage, failed=bool(why))
             case ModelFailed(run_id=run, usage=usage):
                 self._failed(run, usage)
             case Finished(run_id=run, outcome=Stopped()) | Aborted(run_id=run):
@@ -101,10 +103,12 @@ class Spending:
             case _:
                 pass
 
-    def beside(self, owner: Owner, usage: Usage) -> None:
-        """Count a reply that was given beside any run, of which no event tells; the conversation is another one now."""
-        name = (owner.adapter, owner.model)
-        self._by_model[name] = self._by_model.get(name, Spent()) + Spent(replies=1, usage=priced(usage, None))
+    def _summarised(self, name: tuple[str, str], usage: Usage, *, failed: bool) -> None:
+        """Count a call beside the rounds, after which the conversation is another one."""
+        if usage == Usage():
+            return  # it failed and nothing was told of it
+        one = Spent(failed=1) if failed else Spent(replies=1)
+        self._by_model[name] = self._by_model.get(name, Spent()) + one + Spent(usage=priced(usage, None))
         self.conversation_tokens = None
 
     def cut_off(self) -> None:

@@ -114,6 +114,22 @@ class ModelSwitched(_Numbered):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Summarised(_Numbered):
+    """A summary was asked for, of a conversation that is too long.
+
+    `adapter` and `model` are who was asked, `usage` is what all attempts at it took; `why` tells what keeps it from
+    being used, "" for nothing.
+    """
+
+    adapter: str
+    model: str
+    usage: Usage
+    route: str
+    request_id: str
+    why: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class ApprovalAsked(_Numbered):
     """A person is asked about calls."""
 
@@ -249,6 +265,7 @@ Event: TypeAlias = (
     | ModelFailed
     | Retrying
     | ModelSwitched
+    | Summarised
     | ApprovalAsked
     | ApprovalAnswered
     | Hooked

@@ -143,7 +143,7 @@ def test_who_is_asked() -> None:
         for dialect in dialects
         if capabilities_of(wire, dialect).cache_key
     }
-    assert asked == {("messages", "generic"), ("responses", "openai"), ("chat", "openai")}
+    assert asked == {("messages", "generic"), ("responses", "openai"), ("chat", "openai"), ("chat", "openrouter")}
 
 
 def test_the_key_stays_while_the_conversation_grows_and_tells_nothing() -> None:

@@ -123,7 +123,7 @@ def test_calls_that_belong_together_say_so_without_saying_what_they_belong_to() 
 
 
 def test_claude_behind_it_gets_marks_on_the_system_text_and_on_the_last_message() -> None:
-    made = body(user("one"), model(Text("two")), user("three"), to=CLAUDE, system="Be brief.")
+    made = body(user("one"), model(Text("two")), user("three"), to=CLAUDE, system="Be brief.", cache_key="k")
     assert made["messages"] == [
         {"role": "system", "content": [{"type": "text", "text": "Be brief.", **MARK}]},
         {"role": "user", "content": "one"},
@@ -134,7 +134,7 @@ def test_claude_behind_it_gets_marks_on_the_system_text_and_on_the_last_message(
 
 def test_the_last_of_several_results_is_marked() -> None:
     asked = model(call("a"), call("b"), owner=Owner("or", CLAUDE))
-    made = body(user("go"), asked, results("a", "b"), to=CLAUDE, tools=(T1,))
+    made = body(user("go"), asked, results("a", "b"), to=CLAUDE, tools=(T1,), cache_key="k")
     assert made["messages"][-2:] == [
         {"role": "tool", "tool_call_id": "a", "content": "result of a"},
         {"role": "tool", "tool_call_id": "b", "content": [{"type": "text", "text": "result of b", **MARK}]},
@@ -143,13 +143,13 @@ def test_the_last_of_several_results_is_marked() -> None:
 
 def test_the_last_text_of_parts_is_marked() -> None:
     picture = Image("image/png", b"\x89PNG\r\n\x1a\n")
-    made = body(UserTurn((Text("a"), Text("b"), picture)), to=CLAUDE)
+    made = body(UserTurn((Text("a"), Text("b"), picture)), to=CLAUDE, cache_key="k")
     assert [part.get("cache_control") for part in made["messages"][-1]["content"]] == [None, MARK["cache_control"], None]
 
 
 def test_what_has_no_text_has_no_mark() -> None:
     picture = Image("image/png", b"\x89PNG\r\n\x1a\n")
-    assert "cache_control" not in json.dumps(body(UserTurn((picture,)), to=CLAUDE))
+    assert "cache_control" not in json.dumps(body(UserTurn((picture,)), to=CLAUDE, cache_key="k"))
 
 
 def test_the_history_before_stays_byte_for_byte_when_the_mark_moves_on() -> None:
@@ -157,14 +157,20 @@ def test_the_history_before_stays_byte_for_byte_when_the_mark_moves_on() -> None
     first = Conversation((user("one"),))
     grown = first.grown(model(Text("two")), user("three"))
     wire, owner = ChatWire(DIALECTS["openrouter"]), Owner("or", CLAUDE)
-    wire.encode(AdapterCallRequest(CLAUDE, first), owner)
-    messages = json.loads(wire.encode(AdapterCallRequest(CLAUDE, grown), owner))["messages"]
+    wire.encode(AdapterCallRequest(CLAUDE, first, cache_key="k"), owner)
+    messages = json.loads(wire.encode(AdapterCallRequest(CLAUDE, grown, cache_key="k"), owner))["messages"]
     assert messages[0] == {"role": "user", "content": "one"}
+    assert messages[-1]["content"] == [{"type": "text", "text": "three", **MARK}]
 
 
 @pytest.mark.parametrize("to", [GPT, "google/gemini-2.5-flash", "mistralai/mistral-large"])
 def test_nobody_else_gets_marks(to: str) -> None:
-    assert "cache_control" not in json.dumps(body(user("go"), to=to, system="Be brief."))
+    assert "cache_control" not in json.dumps(body(user("go"), to=to, system="Be brief.", cache_key="k"))
+
+
+def test_marks_are_there_where_they_were_asked_for_and_the_key_itself_is_not_sent() -> None:
+    assert "cache_control" not in json.dumps(body(user("go"), to=CLAUDE, system="Be brief."))
+    assert "prompt_cache_key" not in body(user("go"), to=GPT, cache_key="k")
 
 
 # ---- reasoning -----------------------------------------------------------------------------------

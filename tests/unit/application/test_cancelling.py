@@ -18,12 +18,14 @@ from geode.domain.approval import Approve, Decision, Later, Question
 from geode.domain.errors import Misuse
 from geode.domain.failures import CallFailure
 from geode.domain.loop.inputs import Input, Interrupted, StopRequested
+from geode.domain.loop.outcome import Outcome
 from geode.domain.reply import AdapterCallResult
 from geode.domain.request import AdapterCallRequest
 from geode.domain.script import Reply, Said, Step, calls, fails, hangs, says
-from geode.domain.turns import UserTurn
+from geode.domain.turns import AssistantTurn, UserTurn
+from geode.domain.usage import Usage
 from geode.ports.events import Event, Finished, ModelCalled, ModelReplied, RoundClosed, TextDelta, ToolFinished, ToolStarted
-from geode.ports.model import Emit
+from geode.ports.model import Emit, TextPart
 from tests.unit.application.rig import (
     Asks,
     answered,
@@ -298,6 +300,30 @@ async def test_stopping_a_model_call_ends_it() -> None:
     outcome = await asyncio.wait_for(running, 1)
     assert isinstance(outcome, geode.Stopped)
     assert (outcome.reason, outcome.text) == ("stopped", "")
+
+
+async def test_what_was_shown_when_a_model_call_was_stopped_is_in_the_text_and_its_cost_is_unknown() -> None:
+    """Spec section 6: every outcome carries the text so far, usage and cost."""
+
+    class Slow(ScriptedModel):
+        async def acomplete(self, request: AdapterCallRequest, emit: Emit) -> Result[AdapterCallResult, CallFailure]:
+            await emit(TextPart(0, "It is"))
+            await asyncio.Event().wait()
+            raise AssertionError
+
+    journal = MemoryJournal()
+    loop = loop_of(model=Slow(), journal=journal)
+    outcomes: list[Outcome] = []
+    async for event in loop.stream("go"):
+        if isinstance(event, TextDelta):
+            loop.stop()
+        if isinstance(event, Finished):
+            outcomes.append(event.outcome)
+    (outcome,) = outcomes
+    assert isinstance(outcome, geode.Stopped)
+    assert (outcome.text, outcome.usage) == ("It is", Usage(unpriced_calls=1))
+    assert [turn for turn in outcome.conversation.turns if isinstance(turn, AssistantTurn)] == []
+    assert outcome == outcome_of(replayed(journal))
 
 
 async def test_stopping_ends_the_wait_for_a_retry() -> None:

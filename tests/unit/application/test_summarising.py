@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 import pytest
+from returns.result import Result
 
 import geode
 from geode.adapters.journal_memory import MemoryJournal
@@ -15,16 +16,19 @@ from geode.domain.compaction import INSTRUCTION
 from geode.domain.content import Owner, Text
 from geode.domain.conversation import Conversation
 from geode.domain.errors import AuthenticationError, ModelCallError
+from geode.domain.failures import CallFailure
 from geode.domain.loop.outcome import Exhausted
 from geode.domain.models import ModelRow
 from geode.domain.policy import Policy
-from geode.domain.request import Capabilities
+from geode.domain.reply import AdapterCallResult
+from geode.domain.request import AdapterCallRequest, Capabilities
 from geode.domain.script import Step, calls, fails, says
 from geode.domain.turns import AssistantTurn, UserTurn, hints_of
 from geode.domain.usage import Usage
-from geode.ports.events import Notice
+from geode.events import Spending
+from geode.ports.events import Notice, Summarised
 from geode.ports.hooks import Hooks, Veto
-from geode.ports.model import ModelAdapter
+from geode.ports.model import Emit, ModelAdapter
 from tests.unit.application.rig import Recorder, answered, loop_of, outcome_of, replayed
 
 TOO_LONG = fails(400, code="context_length_exceeded", message="prompt is too long: 9 tokens > 8 maximum")
@@ -67,6 +71,8 @@ async def test_the_same_model_writes_it_behind_the_same_beginning_with_its_tools
     assert (outcome.usage.input_tokens, outcome.usage.output_tokens) == (80, 12)
     text = "the conversation was too long for m; it was compacted from 5 turns to 4, with a summary by m (70 tokens in, 7 out)"
     assert notices(seen) == [("compacted", text)]
+    (told,) = seen.of(Summarised)
+    assert (told.adapter, told.model, told.usage.input_tokens, told.why) == ("scripted", "m", 70, "")
     assert outcome_of(replayed(journal)) == outcome
 
 
@@ -103,9 +109,13 @@ async def test_a_passing_failure_of_the_summary_is_tried_again() -> None:
     ],
 )
 async def test_a_summary_that_fails_leaves_the_conversation_and_ends_the_run_that_was_refused(summary: Step, why: str) -> None:
-    loop = loop_of(model=ScriptedModel(TOO_LONG, summary), tools=[read], policy=POLICY)
+    seen = Recorder()
+    loop = loop_of(model=ScriptedModel(TOO_LONG, summary), tools=[read], policy=POLICY, observe=[seen])
     outcome = await loop.run("go", conversation=BEFORE)
     assert isinstance(outcome, Exhausted)
+    assert [event.why.startswith(why) for event in seen.of(Summarised)] == [True]
+    ((kind, text),) = notices(seen)
+    assert (kind, f"; it was not compacted: {why}" in text) == ("not_compacted", True)
     assert (outcome.reason, outcome.conversation.turns) == ("context_exhausted", (*BEFORE.turns, user("go")))
     assert f". It was not compacted: {why}" in outcome.why
 
@@ -138,6 +148,21 @@ async def test_what_a_hook_guards_is_guarded_in_the_summary_too() -> None:
     hooks = [Hooks(before_model=lambda request: replace(request, system="guarded"))]
     answered(await loop_of(model=model, policy=POLICY, hooks=hooks).run("go", conversation=BEFORE))
     assert [request.system for request in model.requests] == ["guarded"] * 3
+
+
+async def test_all_attempts_at_a_summary_are_spent() -> None:
+    class Charging(ScriptedModel):
+        async def acomplete(self, request: AdapterCallRequest, emit: Emit) -> Result[AdapterCallResult, CallFailure]:
+            answer = await super().acomplete(request, emit)
+            return answer.alt(lambda failure: replace(failure, usage=Usage(7, 1) if failure.status == 503 else None))
+
+    policy = replace(POLICY, retry=geode.RetryPolicy(base_seconds=0.0001, max_seconds=0.001))
+    seen, spending = Recorder(), Spending()
+    model = Charging(TOO_LONG, fails(503), fails(503), fails(503))
+    loop = loop_of(model=model, policy=policy, observe=[seen, spending])
+    outcome = await loop.run("go", conversation=BEFORE)
+    assert outcome.usage.total_tokens == seen.of(Summarised)[0].usage.total_tokens == 24
+    assert spending.spent.usage.total_tokens == 24
 
 
 async def test_another_model_that_cannot_be_opened_ends_the_run_that_needs_it_and_the_outcome_says_why() -> None:

@@ -159,6 +159,8 @@ class Book:
         self.round: list[Noted] = []
         self.text = ""
         self.usages: list[Usage] = []
+        # Of the last reply, or else of the first summary: what the next call is expected to take.
+        self.last = Usage()
         # Of attempts that came to nothing.
         self.lost: list[Usage] = []
         self.executions: list[str] = []
@@ -192,13 +194,16 @@ class Book:
                 self.tools = tools
             case Compacted(conversation=shorter, usage=usage):
                 self.lost.append(usage)
+                self.last = usage if shorter is not None and self.last == Usage() else self.last
                 self.compacted(None if shorter is None else len(shorter.turns))
             case Waited():
                 self.call_model(attempt=self.last_call[2] + 1)
             case TimePassed():
                 self.look()
-            case StopRequested() | Interrupted():
-                self.stopped(cancelled=isinstance(input, Interrupted))
+            case StopRequested(partial=partial):
+                self.stopped(shown=partial or "")
+            case Interrupted():
+                self.stopped(cancelled=True)
             case _:
                 self.came_of_a_call(input)
                 self.look()
@@ -239,7 +244,7 @@ class Book:
         return len(self.executions) + sum(spent.tool_calls for spent in self.inside)
 
     def used_up(self) -> str:
-        policy, last = self.policy, self.usages[-1] if self.usages else Usage()
+        policy, last = self.policy, self.last
         tokens = self.tokens
         if len(self.usages) >= policy.max_rounds:
             return "max_rounds"
@@ -247,10 +252,12 @@ class Book:
             return "time_budget"
         if policy.max_total_tokens is not None and tokens + last.total_tokens >= policy.max_total_tokens:
             return "token_budget"
-        if policy.max_cost_usd is not None and self.usages:
+        if policy.max_cost_usd is not None:
             all = (*self.usages, *self.lost, *(spent.usage for spent in self.inside))
             costs = [usage.cost_usd for usage in all if usage.cost_usd is not None]
             spent = sum(costs, Decimal(0))
+            if not self.usages and last == Usage():
+                return "cost_budget" if costs and spent >= policy.max_cost_usd else ""
             if last.cost_usd is None or spent >= policy.max_cost_usd or spent + last.cost_usd > policy.max_cost_usd:
                 return "cost_budget"
         return ""
@@ -290,8 +297,7 @@ class Book:
             choice = NoTools()
         limits = [2048 if cause else None, self.policy.max_output_tokens]
         if self.policy.max_total_tokens is not None:
-            last = self.usages[-1].total_tokens if self.usages else 0
-            limits.append(self.policy.max_total_tokens - self.tokens - last)
+            limits.append(self.policy.max_total_tokens - self.tokens - self.last.total_tokens)
         least = min((limit for limit in limits if limit is not None), default=None)
         self.pending = self.last_call = ("call", len(self.usages) + 1, 1, choice, cause, least, seconds)
         if cause is None and self.crowded():
@@ -306,9 +312,9 @@ class Book:
         if self.compacted_ahead is not None and len(self.usages) + 1 - self.compacted_ahead <= self.policy.compact_keep_rounds:
             return False
         kinds = [{"hint": "user"}.get(turn[0], turn[0]) for turn in self.turns]
-        pairs = list(pairwise(kinds))
-        closed = ("results", "assistant") in pairs or ("results", "user") in pairs or ("assistant", "user") in pairs
-        return kinds[-1] != "assistant" and closed
+        ends = (("results", "assistant"), ("results", "user"), ("assistant", "user"))
+        kept = [kinds[place:].count("assistant") for place, pair in enumerate(pairwise(kinds), 1) if pair in ends]
+        return kinds[-1] != "assistant" and any(count >= self.policy.compact_keep_rounds for count in kept)
 
     def judges(self, reply: AdapterCallResult) -> bool:
         """Whether the text has to fit: what ends the run with a text, and beside calls what would end it early."""
@@ -321,8 +327,9 @@ class Book:
     ) -> None:
         *_, cause, _, _ = self.last_call
         self.usages.append(reply.usage)
+        self.last = reply.usage
         if reply.stop in (Stop.REFUSAL, Stop.CONTENT_FILTER):
-            return self.end("Refused", "model_refusal", "\n".join(t for t in (self.said(), reply.text) if t.strip()))
+            return self.end("Refused", "model_refusal", self.said_and(reply.text))
         if reply.stop is Stop.ERROR:
             return self.end("Failed", "model_error")
         if reply.stop is Stop.CONTEXT_EXCEEDED:
@@ -384,7 +391,7 @@ class Book:
         other = transient and not again and len(self.models) > 1
         late = remaining is not None and remaining <= 0
         if (late and (failure.status == 408 or other)) or (again and remaining is not None and delay >= remaining):
-            return self.end("Exhausted", "time_budget")
+            return self.end("Exhausted", "time_budget", self.said_and(failure.partial))
         if again:
             self.pending = ("wait", delay)
             return None
@@ -398,7 +405,7 @@ class Book:
             self.pending = ("compact", False)
             return None
         reasons = {400: "request_error", 401: "auth_error", 402: "billing_error"}
-        return self.end("Failed", reasons.get(failure.status or 0, "model_error"))
+        return self.end("Failed", reasons.get(failure.status or 0, "model_error"), self.said_and(failure.partial))
 
     # ---- the round
 
@@ -518,10 +525,10 @@ class Book:
             return False
         return limit is None or self.executions.count(name) + others.count(name) < limit
 
-    def stopped(self, *, cancelled: bool) -> None:
+    def stopped(self, *, cancelled: bool = False, shown: str = "") -> None:
         self.stopping = True
         if not self.round:
-            return self.end("Stopped", "stopped")
+            return self.end("Stopped", "stopped", self.said_and(shown))
         for one in self.round:
             if cancelled and one.running:
                 one.answered("interrupted")
@@ -670,6 +677,10 @@ class Book:
     def said(self) -> str:
         texts = (*self.gone, *(turn[1] for turn in self.turns if turn[0] == "assistant"))
         return "\n".join(text for text in texts if text.strip())
+
+    def said_and(self, shown: str) -> str:
+        """With what was shown of a reply that is stored nowhere."""
+        return "\n".join(text for text in (self.said(), shown) if text.strip())
 
     def answer(self) -> str:
         """What was said since the last turn of anybody else; geode's own hints aside, but for one about it."""

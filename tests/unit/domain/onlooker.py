@@ -211,7 +211,7 @@ class Onlooker:
         self.now += self.pick(SECONDS)
         moment = self.pick(MOMENTS)
         if moment == "stop":
-            return StopRequested(self.now)
+            return self.stop()
         if moment == "interrupt":
             return Interrupted(self.now)
         match self.state.pending:
@@ -234,6 +234,12 @@ class Onlooker:
                 return self.answer(self.pick(asked))
             case Finish():
                 raise AssertionError
+
+    def stop(self) -> Input:
+        """The model may have been asked, and may have shown something."""
+        shown = self.pick([None, "", "hm"]) if isinstance(self.state.pending, CallModel) else None
+        self.used += Usage() if shown is None else Usage(unpriced_calls=1)
+        return StopRequested(self.now, shown)
 
     def stage_input(self, stage: RunStage) -> Input:
         start, ask, check = stage.start, stage.ask, stage.check
@@ -343,7 +349,8 @@ class Onlooker:
         if isinstance(input, ModelReplied):
             self.used += input.reply.usage
         if isinstance(input, ModelFailed):
-            self.used += input.failure.usage or Usage()
+            broke_off = input.failure.usage is None and input.failure.phase == "stream"
+            self.used += Usage(unpriced_calls=1) if broke_off else input.failure.usage or Usage()
         ids = self.ids(before)
         if isinstance(input, ModelReplied):
             assert self.given.isdisjoint(ids), "an id is given once in a run, compacted or not"

@@ -16,12 +16,13 @@ from geode.domain.budget import (
     wrap_up_cause,
     wrap_up_rounds,
 )
-from geode.domain.loop.inputs import ModelFailed, Waited
+from geode.domain.loop.inputs import ModelFailed, ToolFinished, Waited
 from geode.domain.loop.state import Counters, State
 from geode.domain.loop.step import step
 from geode.domain.policy import Policy
+from geode.domain.spent import Spent
 from geode.domain.usage import Usage
-from tests.unit.domain.builders import begun, call, ending, failure, finished, replied
+from tests.unit.domain.builders import begun, call, ending, failure, finished, ok, replied
 
 
 def after(policy: Policy, *, rounds: int = 1, calls: int = 0, seconds: float = 0.0, used: int = 0, last: int = 0) -> State:
@@ -215,3 +216,29 @@ def test_what_failed_attempts_had_cost_counts() -> None:
     assert state.counters.usage == Usage(975, 5, Decimal("0.04"))
     state = replied(state, call("a", "read"), usage=Usage(10, 5, Decimal("0.01")))
     assert ending(finished(state, "a")).reason == "token_budget"
+
+
+def test_what_was_spent_before_the_first_round_counts() -> None:
+    """Failed attempts and summaries: no call is made when they have used the budget up."""
+    state = begun(Policy(max_cost_usd=Decimal("0.05")))
+    broken = replace(failure(503), usage=Usage(975, 5, Decimal("0.05")))
+    assert ending(step(step(state, ModelFailed(0.0, broken, 0.0)), Waited(9.0))).reason == "cost_budget"
+
+
+def test_an_attempt_that_broke_off_without_a_word_of_its_tokens_is_not_held_against_the_model() -> None:
+    """What it cost is unknown and told so, but what the model's calls cost is known."""
+    state = begun(Policy(max_cost_usd=Decimal(1)))
+    state = step(step(state, ModelFailed(0.0, failure(None, phase="stream"), 0.0)), Waited(9.0))
+    state = finished(replied(state, call("a", "read"), usage=Usage(10, 5, Decimal("0.01"))), "a")
+    assert exhausted(state) is None
+    assert state.counters.usage == Usage(10, 5, Decimal("0.01"), unpriced_calls=1)
+    assert why_exhausted(state, "cost_budget") == ""
+    inner = Spent(Usage(unpriced_calls=1), broken_off=1)
+    assert exhausted(step(replied(state, call("b", "read"), usage=Usage(1, 1, Decimal(0))), done("b", inner))) is None
+    untold = Spent(Usage(unpriced_calls=1))
+    after = step(replied(state, call("b", "read"), usage=Usage(1, 1, Decimal(0))), done("b", untold))
+    assert ending(after).reason == "cost_budget"
+
+
+def done(call_id: str, spent: Spent) -> ToolFinished:
+    return ToolFinished(9.0, ok(call_id), spent)

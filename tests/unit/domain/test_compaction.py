@@ -47,21 +47,38 @@ def test_a_cut_parts_neither_a_call_from_its_result_nor_a_prompt_from_its_answer
         (TALK.turns, 1, 7),
         (TALK.turns, 2, 5),
         (TALK.turns, 3, 2),
-        (TALK.turns, 9, 2),
+        (TALK.turns, 9, None),
         (WORK.turns, 0, 5),
         (WORK.turns, 1, 5),
         (WORK.turns, 2, 3),
-        (WORK.turns, 3, 3),
+        (WORK.turns, 3, None),
         (WORK.turns[:3], 1, None),
         ((user("a"), said("A")), 1, None),
-        ((HINT, said("A"), user("b")), 1, 2),
+        ((HINT, said("A"), user("b")), 0, 2),
+        ((HINT, said("A"), user("b")), 1, None),
         ((), 1, None),
     ],
 )
-def test_as_many_replies_are_kept_as_are_wanted_and_as_one_can_be_left_out(
+def test_as_many_replies_are_kept_as_are_wanted_where_one_is_left_out(
     turns: tuple[Turn, ...], keep: int, cut: int | None
 ) -> None:
     assert cut_for(turns, keep) == cut
+
+
+@pytest.mark.parametrize(
+    ("turns", "keep", "cut"),
+    [
+        (TALK.turns, 1, 7),
+        (TALK.turns, 9, 2),
+        (WORK.turns, 3, 3),
+        (WORK.turns[:3], 1, None),
+        ((HINT, said("A"), user("b")), 1, 2),
+        ((user("a"), said("A")), 1, None),
+        ((), 1, None),
+    ],
+)
+def test_fewer_are_kept_where_that_was_said_but_as_many_as_can_be(turns: tuple[Turn, ...], keep: int, cut: int | None) -> None:
+    assert cut_for(turns, keep, or_fewer=True) == cut
 
 
 def test_the_summary_stands_before_what_is_kept_word_for_word() -> None:

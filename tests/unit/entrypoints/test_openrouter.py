@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import dataclass
 from decimal import Decimal
 from pathlib import Path
@@ -11,16 +12,17 @@ import pytest
 
 import geode
 from geode.application.structured import AnswerError
+from geode.domain.content import Text
 from geode.domain.conversation import Conversation
 from geode.domain.errors import Misuse, RequestRefused
 from geode.domain.policy import Policy
 from geode.domain.script import Fails, Reply, Step, calls, fails, malformed, refuses, says, thinks
-from geode.domain.turns import AssistantTurn
+from geode.domain.turns import AssistantTurn, UserTurn
 from geode.entrypoints.compliance.emulated import serve
 from geode.entrypoints.compliance.playing import AT_ONCE, READER
 from geode.entrypoints.emulator import Emulator
 from geode.entrypoints.routes.registry import forget_adapters
-from geode.events import Event, Finished, ModelReplied
+from geode.events import Event, Finished, ModelReplied, Summarised
 
 CLAUDE, GPT = "openrouter/anthropic/claude-sonnet-4.6", "openrouter/openai/gpt-5.5"
 KEY = "sk-or-v1-of-the-test"
@@ -118,17 +120,48 @@ async def test_charge_and_route_are_in_the_usage_and_in_events(relay: Any, strea
 # ---- text summaries ---------------------------------------------------------------------------------
 
 
-async def test_a_text_beside_a_run_goes_through_the_same_adapter_with_marks_and_usage(relay: Any) -> None:
-    there = relay(says("in short"))
+TOO_LONG = fails(400, code="context_length_exceeded", message="prompt is too long")
+
+
+async def test_a_summary_goes_through_the_same_adapter_with_marks_session_and_options_and_its_charge_counts(relay: Any) -> None:
+    there = relay(TOO_LONG, says("in short"), says("done"))
+    before = Conversation((user("a"), assistant("A"), user("b"), assistant("B")))
+    options = {"openrouter": {"order": ["anthropic"]}}
+    policy, seen = Policy(compact_keep_rounds=1), list[Event]()
+    async with geode.session(
+        model=CLAUDE, system="Be brief.", provider_options=options, policy=policy, observe=seen.append
+    ) as loop:
+        outcome = await loop.run("go", conversation=before)
+
+    assert (outcome.text, outcome.usage.cost_usd) == ("done", Decimal("0.000030"))
+    refused, summary, again = there.bodies
+    assert [part["cache_control"] for part in summary["messages"][0]["content"]] == [{"type": "ephemeral"}]
+    assert summary["messages"][-1]["content"][-1]["cache_control"] == {"type": "ephemeral"}
+    assert refused["session_id"] == summary["session_id"] == again["session_id"]
+    assert [one["provider"] for one in there.bodies] == [{"order": ["anthropic"]}] * 3
+    (told,) = (event for event in seen if isinstance(event, Summarised))
+    assert (told.adapter, told.usage.cost_usd) == ("openrouter-payg", Decimal("0.000015"))
+    assert told.route == "Emulated: anthropic/claude-sonnet-4.6"
+
+
+async def test_a_text_beside_a_run_goes_through_the_same_adapter_and_asks_for_nothing_to_be_kept(relay: Any) -> None:
+    there = relay(says("in short"), says("hi"))
     async with geode.Runtime(model=CLAUDE, provider_options={"openrouter": {"order": ["anthropic"]}}) as runtime:
         served = await runtime.ask("Sum up.", system="Be brief.", conversation=Conversation())
+    await geode.run("hi", model=CLAUDE, cache="off", conversation=Conversation((user("a"), assistant("A"))))
 
     assert (served.text, served.owner.adapter) == ("in short", "openrouter-payg")
     assert served.usage.cost_usd == Decimal("0.000015")
-    (body,) = there.bodies
-    marks = [part.get("cache_control") for message in body["messages"] for part in message["content"]]
-    assert marks == [{"type": "ephemeral"}] * 2
-    assert body["provider"] == {"order": ["anthropic"]}
+    assert there.bodies[0]["provider"] == {"order": ["anthropic"]}
+    assert "cache_control" not in json.dumps(there.bodies)
+
+
+def user(text: str) -> UserTurn:
+    return UserTurn((Text(text),))
+
+
+def assistant(text: str) -> AssistantTurn:
+    return AssistantTurn((Text(text),))
 
 
 async def test_a_run_is_one_session_to_the_relay_and_another_run_another(relay: Any) -> None:

@@ -86,7 +86,7 @@ async def test_a_model_that_nobody_serves_is_told_when_a_session_begins_that_may
         async with geode.session(model="gpt-5.2", policy=geode.Policy(compact_above=None)) as loop:
             assert (await loop.run("go")).text == "done"
             with pytest.raises(geode.Misuse, match=r'no provider serves the model "nope".*config\.toml:1:1'):
-                await loop.compact(BEFORE)
+                await loop.compact(BEFORE.grown(*said("c", "C")))
         with pytest.raises(geode.Misuse, match=r'no provider serves the model "nope".*config\.toml:1:1'):
             await geode.run("go", model="gpt-5.2")
     assert len(emulator.received) == 1

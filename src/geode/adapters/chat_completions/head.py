@@ -34,7 +34,7 @@ def head(request: AdapterCallRequest, dialect: Dialect, options: RelayOptions) -
         yield "tool_choice", dump_bytes(choice(request.tool_choice))
     if request.limits.max_output_tokens is not None:
         yield dialect.max_tokens, dump_bytes(request.limits.max_output_tokens)
-    if request.cache_key:
+    if request.cache_key and not dialect.relays:  # a relay is asked by marks, and keeps what belongs together by its session
         yield "prompt_cache_key", dump_bytes(request.cache_key)
     if request.effort is not None:
         outer, *inner = dialect.effort

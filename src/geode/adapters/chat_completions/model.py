@@ -38,7 +38,11 @@ CAPABILITIES: Final[Mapping[DialectName, Capabilities]] = {
         response_schema=True,
     ),
     "openrouter": Capabilities(
-        images="after_results", media=_DOCUMENTS, schemas=DIALECTS["openrouter"].schemas, response_schema=True
+        images="after_results",
+        media=_DOCUMENTS,
+        schemas=DIALECTS["openrouter"].schemas,
+        cache_key=True,
+        response_schema=True,
     ),
     # Its JSON mode knows no schema; more output than that it refuses (wire facts A5).
     "glm": Capabilities(

@@ -69,7 +69,7 @@ class ChatWire:
         history = segments(
             request.conversation, owner, f"chat:{self.dialect}", lambda turn, place: encode_turn(turn, place, self.dialect)
         )
-        marks = self.dialect.relays and takes_marks(request.model)
+        marks = bool(request.cache_key) and self.dialect.relays and takes_marks(request.model)
         if marks and history:
             history = (*history[:-1], with_mark(history[-1]))
         content = marked_text(request.system) if marks else request.system

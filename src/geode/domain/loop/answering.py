@@ -126,7 +126,12 @@ def finished(state: State, input: ToolFinished) -> State:
 
 def _charged(counters: Counters, spent: Spent) -> Counters:
     """With what a call spent beside its execution; that itself is counted when the round closes."""
-    return replace(counters, usage=counters.usage + spent.usage, tool_calls=counters.tool_calls + spent.tool_calls)
+    return replace(
+        counters,
+        usage=counters.usage + spent.usage,
+        tool_calls=counters.tool_calls + spent.tool_calls,
+        broken_off=counters.broken_off + spent.broken_off,
+    )
 
 
 def _not_run(state: State, answer: ToolResult) -> State:

@@ -10,8 +10,9 @@ from geode.domain.loop.actions import CallModel, Compact
 from geode.domain.loop.calling import next_call
 from geode.domain.loop.ending import exhaust
 from geode.domain.loop.inputs import Compacted
-from geode.domain.loop.state import State
+from geode.domain.loop.state import Counters, State
 from geode.domain.turns import UserTurn
+from geode.domain.usage import Usage
 
 
 def too_long(state: State, call: CallModel, why: str) -> State:
@@ -28,7 +29,7 @@ def compacted(state: State, asked: Compact, input: Compacted) -> State:
     Its attempts stay counted: what is bounded is how often one call of the model is tried.
     """
     shorter = input.conversation
-    state = replace(state, counters=replace(state.counters, usage=state.counters.usage + input.usage))
+    state = replace(state, counters=_with_summary(state.counters, input))
     if shorter is None and asked.ahead:
         return next_call(state, asked.call)
     if shorter is None:
@@ -43,6 +44,13 @@ def compacted(state: State, asked: Compact, input: Compacted) -> State:
     # What the run has said stays its outcome's text, also where the turns are gone.
     gone = state.said.removesuffix(after.said).removesuffix("\n")
     return next_call(replace(after, said_before=gone), asked.call)
+
+
+def _with_summary(counters: Counters, input: Compacted) -> Counters:
+    """A summary is a call like any other. Before the first round it is all that tells how much the next one may take."""
+    spent = replace(counters, usage=counters.usage + input.usage)
+    first = counters.last_usage == Usage() and input.conversation is not None
+    return replace(spent, last_usage=input.usage) if first else spent
 
 
 def compaction_problem(before: Conversation, after: Conversation) -> str:

@@ -19,32 +19,39 @@ def answer(state: State, text: str | None = None) -> State:
     )
 
 
-def stop(state: State) -> State:
-    """The caller wants no more of it."""
-    return _finish(state, Stopped(state.said, state.closed, state.counters.usage, state.terms.run_id))
+def stop(state: State, partial: str = "") -> State:
+    """The caller wants no more of it. `partial` is what had been shown of the reply that was being given."""
+    return _finish(state, Stopped(_said(state, partial), state.closed, state.counters.usage, state.terms.run_id))
 
 
-def exhaust(state: State, reason: ExhaustedReason, *, concluded: bool = False, why: str = "") -> State:
+def exhaust(state: State, reason: ExhaustedReason, *, concluded: bool = False, why: str = "", partial: str = "") -> State:
     """A limit ends the run: with the model's conclusion if it gave one, else with what was said so far."""
-    text = (last_words(state) if concluded else "") or state.said
+    text = (last_words(state) if concluded else "") or _said(state, partial)
     return _finish(state, Exhausted(text, state.closed, state.counters.usage, state.terms.run_id, reason, why))
 
 
 def refuse(state: State, reply: AdapterCallResult) -> State:
     """The model declined; nothing of the refused reply is stored, its text is handed on."""
-    text = "\n".join(part for part in (state.said, reply.text) if part.strip())
-    return _finish(state, Refused(text, state.closed, state.counters.usage, state.terms.run_id, reply.refusal))
+    return _finish(
+        state, Refused(_said(state, reply.text), state.closed, state.counters.usage, state.terms.run_id, reply.refusal)
+    )
 
 
 def fail(state: State, reason: FailedReason, why: str, failure: CallFailure | None = None) -> State:
     """The provider failed for good."""
-    return _finish(state, Failed(state.said, state.closed, state.counters.usage, state.terms.run_id, reason, why, failure))
+    text = _said(state, failure.partial if failure is not None else "")
+    return _finish(state, Failed(text, state.closed, state.counters.usage, state.terms.run_id, reason, why, failure))
 
 
 def misfit(state: State, why: str) -> State:
     """The answer, which is what the model said last, does not fit its schema."""
     text, told = last_words(state), f"{state.terms.owner.adapter}: {why}"
     return _finish(state, Failed(text, state.closed, state.counters.usage, state.terms.run_id, "answer_invalid", told))
+
+
+def _said(state: State, more: str) -> str:
+    """What the model has said in this run, and what was shown of a reply that is not stored."""
+    return "\n".join(part for part in (state.said, more) if part.strip())
 
 
 def last_words(state: State) -> str:

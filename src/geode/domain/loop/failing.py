@@ -18,14 +18,13 @@ from geode.domain.ways_out import way_on
 
 def judge_failure(state: State, call: CallModel, input: ModelFailed) -> State:
     """The state after `call` failed. What had been told of its tokens was spent."""
-    if input.failure.usage is not None:
-        spent = state.counters.usage + input.failure.usage
-        state = replace(state, counters=replace(state.counters, usage=spent))
-    kind, to = classify_retry_error(input.failure), state.terms.next_owner
-    following = after_failure(state.terms.policy.retry, input.failure, call.attempt, input.jitter, is_last=to is None)
-    why = describe(_asked(state), input.failure, call.attempt, state.now - state.counters.call_started_at)
+    failure = input.failure
+    state = replace(state, counters=state.counters.with_failed(failure.usage, begun=failure.phase == "stream"))
+    kind, to = classify_retry_error(failure), state.terms.next_owner
+    following = after_failure(state.terms.policy.retry, failure, call.attempt, input.jitter, is_last=to is None)
+    why = describe(_asked(state), failure, call.attempt, state.now - state.counters.call_started_at)
     if _too_late(state, kind, following):
-        return exhaust(state, "time_budget", why=with_others(state, why))
+        return exhaust(state, "time_budget", why=with_others(state, why), partial=failure.partial)
     match following:
         case RetryAfter(seconds):
             return replace(state, pending=Wait(seconds, replace(call, attempt=call.attempt + 1)))
@@ -34,8 +33,8 @@ def judge_failure(state: State, call: CallModel, input: ModelFailed) -> State:
         case GiveUp() | NextModel() if kind is FailureClass.CONTEXT_OVERFLOW:
             return too_long(state, call, with_others(state, why))
         case GiveUp() | NextModel():
-            way = way_on(input.failure, chained=bool(state.terms.chain))
-            return fail(state, reason_of(kind), with_others(state, f"{why}. {way}" if way else why), input.failure)
+            way = way_on(failure, chained=bool(state.terms.chain))
+            return fail(state, reason_of(kind), with_others(state, f"{why}. {way}" if way else why), failure)
 
 
 def _asked(state: State) -> str:

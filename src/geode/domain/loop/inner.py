@@ -37,7 +37,7 @@ def inner_run_id(run_id: str, call_id: str, step: int = 0) -> str:
 def spent_in(state: State) -> Spent:
     """What the run has spent: its own, and what was inside its calls."""
     open = 0 if state.open is None else state.open.executions
-    return Spent(state.counters.usage, state.counters.tool_calls + open)
+    return Spent(state.counters.usage, state.counters.tool_calls + open, state.counters.broken_off)
 
 
 def as_held(spent: Spent) -> Allowance:

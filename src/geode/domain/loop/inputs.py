@@ -132,9 +132,13 @@ class TimePassed:
 
 @dataclass(frozen=True, slots=True)
 class StopRequested:
-    """The caller wants the run to end: what runs may finish, nothing new starts."""
+    """The caller wants the run to end: what runs may finish, nothing new starts.
+
+    `partial` is what had been shown of a reply that was being given; None where none was.
+    """
 
     at: float
+    partial: str | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -112,7 +112,9 @@ class Counters:
     `rounds` counts model rounds, `tool_calls` executions, those inside calls included, and `calls_of` those of each tool,
     `calls_under_none` replies that called although they must not, `compactions` how often one was asked for because
     the provider refused the conversation for its length. `compacted_ahead` is the last round before which one was asked
-    for without that. `answer_repairs` is how often an answer was sent back that did not fit its schema.
+    for without that. `answer_repairs` is how often an answer was sent back that did not fit its schema. `last_usage` is that
+    of the last call that came to something. `broken_off` are attempts of which nobody told any tokens although some of the
+    reply had come; they are among the `unpriced_calls` of `usage`.
     """
 
     rounds: int = 0
@@ -127,6 +129,13 @@ class Counters:
     compactions: int = 0
     answer_repairs: int = 0
     compacted_ahead: int | None = None
+    broken_off: int = 0
+
+    def with_failed(self, usage: Usage | None, *, begun: bool) -> Counters:
+        """The same after an attempt that came to nothing: `usage` is what was told of it, `begun` whether a reply had."""
+        if usage is None and begun:
+            return replace(self, usage=self.usage + Usage(unpriced_calls=1), broken_off=self.broken_off + 1)
+        return self if usage is None else replace(self, usage=self.usage + usage)
 
 
 @dataclass(frozen=True, slots=True)

@@ -98,8 +98,10 @@ def step(state: State, input: Input) -> State:
             return stepped_in(now, input)
         case TimePassed():
             return out_of_time(now)
-        case StopRequested() | Interrupted():
-            return _ended_early(now, wound_down if isinstance(input, StopRequested) else broken_off)
+        case StopRequested(partial=partial):
+            return _ended_early(now, wound_down, partial)
+        case Interrupted():
+            return _ended_early(now, broken_off)
 
 
 def _of_a_call(state: State, input: ModelFailed | CallRefused | Switched | Compacted | Waited) -> State:
@@ -152,8 +154,11 @@ def _replied(state: State, input: ModelReplied) -> State:
     return advance(judged) if judged.open is not None else judged
 
 
-def _ended_early(state: State, ended: Callable[[State], State]) -> State:
+def _ended_early(state: State, ended: Callable[[State], State], partial: str | None = None) -> State:
     """The caller wants no more of it: an open round is ended that way."""
     if isinstance(state.pending, Finish):
         raise IllegalInput("the run is over")
-    return stop(state) if state.open is None else ended(state)
+    if state.open is not None:
+        return ended(state)
+    counters = state.counters.with_failed(None, begun=partial is not None)
+    return stop(replace(state, counters=counters), partial or "")

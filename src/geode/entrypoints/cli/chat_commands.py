@@ -81,7 +81,6 @@ async def _compact(chat: Chat, _: str) -> None:
         chat.say(f"nothing of {counted(len(before.turns), 'turn', 'turns')} can be left out: the latest stay as they are")
         return
     chat.conversation = made.conversation
-    chat.spending.beside(made.served.owner, made.usage)
     turns = f"{counted(len(before.turns), 'turn', 'turns')} became {len(made.conversation.turns)}"
     saved = estimate_tokens(text_of(before.turns)) - estimate_tokens(text_of(made.conversation.turns))
     told = f"about {saved:,} tokens less" if saved > 0 else f"about {-saved:,} tokens more: it was short already"

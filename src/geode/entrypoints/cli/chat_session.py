@@ -148,7 +148,6 @@ class Chat:
         outcome: Outcome | None = None
         async with aclosing(events):
             async for event in events:
-                self.spending(event)
                 self._told(event)
                 if isinstance(event, Finished):
                     outcome = event.outcome
@@ -160,7 +159,8 @@ class Chat:
         match outcome:
             case Failed() if before is not None and _unanswered(outcome.conversation, before):
                 self.conversation = before
-                self.trouble(f"nothing answered, so the prompt is left out of the conversation; send it again, {_OTHER_MODEL}")
+                what = "what the answer began with is not kept" if outcome.text else "nothing answered"
+                self.trouble(f"{what}, so the prompt is left out of the conversation; send it again, {_OTHER_MODEL}")
             case Failed():
                 self.trouble(f"the conversation is kept; go on, {_OTHER_MODEL}")
             case Suspended(run_id=run_id):
@@ -184,6 +184,7 @@ class Chat:
             providers=answering.providers,
             system=self.arguments.system,
             approve=self.approval,
+            observe=[self.spending],
             policy=policy_of(self.arguments),
         )
         if answering.model is not None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import fields, replace
+from decimal import Decimal
 
 import pytest
 
@@ -18,6 +19,7 @@ from geode.domain.loop.state import State
 from geode.domain.loop.step import step
 from geode.domain.policy import Policy
 from geode.domain.turns import AssistantTurn, Turn, UserTurn
+from geode.domain.usage import Usage
 from tests.unit.domain.builders import (
     OTHER,
     OWNER,
@@ -202,3 +204,31 @@ def test_the_call_is_made_as_it_was_but_for_its_time() -> None:
     assert asked.attempt == 2
     after = step(state, Compacted(95.0, Conversation((SUMMARY, *state.closed.turns[-2:]))))
     assert after.pending == replace(asked, timeout_seconds=5.0)
+
+
+@pytest.mark.parametrize(
+    ("policy", "usage", "reason"),
+    [
+        (Policy(max_total_tokens=800), Usage(700, 10), "token_budget"),
+        (Policy(max_total_tokens=1421), Usage(700, 10), None),
+        (Policy(max_cost_usd=Decimal("0.08")), Usage(700, 10, Decimal("0.07")), "cost_budget"),
+        (Policy(max_cost_usd=Decimal("0.14")), Usage(700, 10, Decimal("0.07")), None),
+        (Policy(max_cost_usd=Decimal("0.14")), Usage(700, 10, unpriced_calls=1), "cost_budget"),
+        (Policy(max_cost_usd=Decimal("0.14")), Usage(), None),
+    ],
+)
+def test_before_the_first_round_the_summary_tells_how_much_the_next_call_may_take(
+    policy: Policy, usage: Usage, reason: str | None
+) -> None:
+    """Spec section 6: budgets are checked before the spend; a call is made if one as dear as the last still fits."""
+    before = Conversation((user(), AssistantTurn((Text("long ago"),), OWNER)))
+    asked = too_long(begun(policy, conversation=before, can_compact=True))
+    after = step(asked, Compacted(2.0, Conversation((SUMMARY, asked.closed.turns[-1])), usage=usage))
+    assert (ending(after).reason if reason else model_call(after).round) == (reason or 1)
+
+
+def test_later_the_last_round_tells_it() -> None:
+    asked = too_long(measured(policy=Policy(max_total_tokens=1000)))
+    after = step(asked, Compacted(9.0, Conversation((SUMMARY, *asked.closed.turns[-2:])), usage=Usage(900, 10)))
+    assert model_call(after).round == 3
+    assert after.counters.last_usage == Usage(10, 5)

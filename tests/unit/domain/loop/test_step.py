@@ -283,7 +283,22 @@ def test_a_failure_for_good_ends_the_run_with_its_facts(fault: CallFailure, reas
     outcome = expect(Failed, ending(failed(state, fault)))
     assert (outcome.reason, outcome.failure, outcome.text) == (reason, fault, "hm")
     assert outcome.why.startswith("acme-payg: it failed")
-    assert (outcome.conversation, outcome.usage) == (state.closed, Usage(10, 5))
+    assert outcome.conversation == state.closed
+    # What is told of no tokens is unknown where some of the reply had come, and else nothing.
+    assert outcome.usage == Usage(10, 5, unpriced_calls=1 if fault.phase == "stream" else 0)
+
+
+def test_what_was_shown_before_a_reply_broke_off_is_in_the_text_of_the_outcome() -> None:
+    """Spec section 6: every outcome carries the text so far."""
+    state = finished(replied(begun(), "hm", call("a")), "a")
+    cut = replace(failure(None, phase="stream", after_output=True), partial="and so")
+    assert ending(failed(state, cut)).text == "hm\nand so"
+    told = replace(cut, usage=Usage(3, 1))
+    assert ending(failed(state, told)).usage == Usage(13, 6)
+    stopped = ending(step(state, StopRequested(5.0, "and so")))
+    assert (stopped.text, stopped.usage) == ("hm\nand so", Usage(10, 5, unpriced_calls=1))
+    assert ending(step(state, StopRequested(5.0, ""))).usage.unpriced_calls == 1
+    assert ending(step(state, StopRequested(5.0))).usage == Usage(10, 5)
 
 
 def test_an_overflow_exhausts_the_context() -> None:
