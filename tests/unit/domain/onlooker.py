@@ -349,8 +349,9 @@ class Onlooker:
         if isinstance(input, ModelReplied):
             self.used += input.reply.usage
         if isinstance(input, ModelFailed):
-            broke_off = input.failure.usage is None and input.failure.phase == "stream"
-            self.used += Usage(unpriced_calls=1) if broke_off else input.failure.usage or Usage()
+            fault = input.failure
+            broke_off = fault.usage is None and (fault.phase == "stream" or fault.after_output)
+            self.used += Usage(unpriced_calls=1) if broke_off else fault.usage or Usage()
         ids = self.ids(before)
         if isinstance(input, ModelReplied):
             assert self.given.isdisjoint(ids), "an id is given once in a run, compacted or not"

@@ -48,7 +48,7 @@ class MessageStream:
             case "message_stop":
                 self.complete = True
             case _ if error := reported_error(event):
-                self._message, self.complete = {"error": error}, True
+                self._message, self.complete = {**self._message, "error": error}, True
             case _:
                 pass
 
@@ -62,7 +62,7 @@ class MessageStream:
         A call of the server's own goes back as it is, and there they have to be an object.
         """
         if self._message.get("error"):
-            return self._message
+            return {**self._message, "usage": self._usage}
         blocks = {place: dict(self._blocks[place]) for place in sorted(self._blocks)}
         for (place, field), pieces in self._grown.items():
             block, text = blocks[place], "".join(pieces)

@@ -49,13 +49,13 @@ class ChatStream:
         self._latest: dict[tuple[int | None, str], _Call] = {}
 
     def feed(self, event: Mapping[str, Any]) -> Iterator[Delta]:
-        if error := reported_error(event):
-            self._break(error)
-            return
         if event == END_MARK:
             self.over, self.complete = True, self.complete or bool(self._content or self._calls or self._texts)
             return
         self._top.update({name: value for name, value in event.items() if name != "choices" and value is not None})
+        if error := reported_error(event):
+            self._break(error)
+            return
         choices = objects(event.get("choices"))
         if self.complete and not choices and mapping(event.get("usage")):
             self.over = True
@@ -70,8 +70,10 @@ class ChatStream:
 
     def body(self) -> Mapping[str, Any]:
         """The completion; a call's arguments are the text of its fragments."""
+        # Groq's place for it.
+        usage = self._top.get("usage") or mapping(self._top.get("x_groq")).get("usage")
         if self._top.get("error"):
-            return self._top
+            return {**self._top, "usage": usage}
         message: dict[str, Any] = {name: "".join(pieces) for name, pieces in self._texts.items()}
         if self._content:
             parts = [{"type": "text", "text": "".join(part)} if isinstance(part, list) else part for part in self._content]
@@ -82,12 +84,10 @@ class ChatStream:
             message["tool_calls"] = [
                 {"id": call.id, "function": {"name": call.name, "arguments": "".join(call.pieces)}} for call in self._calls
             ]
-        # Groq's place for it.
-        usage = self._top.get("usage") or mapping(self._top.get("x_groq")).get("usage")
         return {**self._top, "usage": usage, "choices": [{"message": message, **self._finish}]}
 
     def _break(self, error: object) -> None:
-        self._top, self.complete, self.over = {"error": error}, True, True
+        self._top["error"], self.complete, self.over = error, True, True
 
     def _grow(self, delta: Mapping[str, Any]) -> Iterator[Delta]:
         yield from self._say(delta.get("content"))

@@ -84,14 +84,18 @@ def object_of(response: httpx2.Response, content: bytes) -> Body:
 
 
 def decoded(wire: Wire, body: Body, owner: Owner) -> Result[AdapterCallResult, CallFailure]:
-    """The reply in the body of a 200, which may be an error all the same."""
+    """The reply in the body of a 200, which may be an error all the same; what was told of tokens counts in any case."""
     try:
         if error := reported_error(body.json):
-            facts = error_in_body({"error": error}, body.request_id, quota=body.quota)
-            return Failure(replace(facts, usage=_spent(wire, body.json)))
-        return wire.decode(body, owner).map(lambda reply: _with_quota(reply, body.quota))
+            answer: Result[AdapterCallResult, CallFailure] = Failure(
+                error_in_body({"error": error}, body.request_id, quota=body.quota)
+            )
+        else:
+            answer = wire.decode(body, owner)
     except _MISREAD as error:
-        return Failure(misread("the reply", error, body.request_id))
+        answer = Failure(misread("the reply", error, body.request_id))
+    told = answer.map(lambda reply: _with_quota(reply, body.quota))
+    return told.alt(lambda failure: replace(failure, usage=_spent(wire, body.json)))
 
 
 def _spent(wire: Wire, body: Mapping[str, Any]) -> Usage | None:
@@ -100,7 +104,7 @@ def _spent(wire: Wire, body: Mapping[str, Any]) -> Usage | None:
         spent = wire.usage(body)
     except _MISREAD:
         return None
-    return spent if spent.total_tokens else None
+    return None if spent == Usage() else spent
 
 
 def _with_quota(reply: AdapterCallResult, quota: tuple[Quota, ...]) -> AdapterCallResult:

@@ -50,7 +50,7 @@ class ResponseStream:
             case kind if kind in _TERMINAL:
                 self._response, self.complete = mapping(event.get("response")), True
             case _ if error := reported_error(event):
-                self._response, self.complete = {"error": error}, True
+                self._response, self.complete = {**self._response, "error": error}, True
             case kind:
                 yield from self._grow(kind, event)
 

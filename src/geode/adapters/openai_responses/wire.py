@@ -14,7 +14,7 @@ from typing import Any, Final
 from returns.result import Failure, Result, Success
 
 from geode.adapters.http_json.facts import error_in_body
-from geode.adapters.http_json.reading import mapping, number, objects, string
+from geode.adapters.http_json.reading import amount, mapping, number, objects, string
 from geode.adapters.http_json.segments import Place, joined, listed, segments, tool_list
 from geode.adapters.http_json.wire import Body
 from geode.adapters.openai_responses.stream import ResponseStream
@@ -280,7 +280,7 @@ def _usage(usage: Mapping[str, Any]) -> Usage:
     return Usage(
         number(usage.get("input_tokens")),
         number(usage.get("output_tokens")),
-        None,
+        amount(usage.get("cost")),  # of a relay
         number(mapping(usage.get("input_tokens_details")).get("cached_tokens")),
         number(mapping(usage.get("output_tokens_details")).get("reasoning_tokens")),
         cache_write_input_tokens=number(mapping(usage.get("input_tokens_details")).get("cache_write_tokens")),

@@ -19,7 +19,8 @@ from geode.domain.ways_out import way_on
 def judge_failure(state: State, call: CallModel, input: ModelFailed) -> State:
     """The state after `call` failed. What had been told of its tokens was spent."""
     failure = input.failure
-    state = replace(state, counters=state.counters.with_failed(failure.usage, begun=failure.phase == "stream"))
+    begun = failure.phase == "stream" or failure.after_output
+    state = replace(state, counters=state.counters.with_failed(failure.usage, begun=begun))
     kind, to = classify_retry_error(failure), state.terms.next_owner
     following = after_failure(state.terms.policy.retry, failure, call.attempt, input.jitter, is_last=to is None)
     why = describe(_asked(state), failure, call.attempt, state.now - state.counters.call_started_at)
