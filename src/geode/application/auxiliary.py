@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, TypeAlias
 
@@ -12,7 +12,8 @@ from returns.result import Result
 from geode.application.announcer import Announcer
 from geode.application.askable import Askable
 from geode.application.one_call import one_call
-from geode.application.structured import TypedAnswer, value_of
+from geode.application.structured import DoesNotFit, TypedAnswer, typed_answer, value_of
+from geode.domain.answers import AnswerTerms, repair_text
 from geode.domain.content import Owner
 from geode.domain.conversation import Conversation
 from geode.domain.errors import Misuse, ModelCallError, RequestRefused
@@ -23,11 +24,13 @@ from geode.domain.prices import Price
 from geode.domain.reply import AdapterCallResult
 from geode.domain.request import AdapterCallRequest, Limits
 from geode.domain.retry import GiveUp, NextModel, RetryAfter, RetryPolicy, after_failure
+from geode.domain.turns import AssistantTurn, Hint, UserTurn
 from geode.domain.usage import Usage
 from geode.domain.ways_out import way_on
 from geode.ports import events
 from geode.ports.clock import Clock
 from geode.ports.model import Delta, Emit, ModelAdapter, TextPart, ThinkingPart
+from geode.ports.schema import Check
 
 # What a target is to be asked.
 Ask: TypeAlias = Callable[[Askable], AdapterCallRequest]
@@ -89,6 +92,27 @@ def text_call(
         )
 
     return request
+
+
+async def typed_call(
+    served_of: Callable[[Conversation], Awaitable[Served]],
+    conversation: Conversation,
+    check: Check,
+    terms: AnswerTerms,
+    repairs: int,
+) -> Served:
+    """The answer of `served_of`, by a schema; where it does not fit, the model is told why, `repairs` times.
+
+    Spec section 11.
+    """
+    served = await served_of(conversation)
+    typed = typed_answer(served.reply, check)
+    if not isinstance(typed, DoesNotFit) or served.reply.calls or not repairs:
+        return replace(served, typed=typed)
+    told = UserTurn((), (Hint("answer", repair_text(typed.errors, terms)),))
+    asked = conversation.grown(AssistantTurn(served.reply.items, served.owner), told)
+    again = await typed_call(served_of, asked, check, terms, repairs - 1)
+    return replace(again, lost=served.usage + again.lost)
 
 
 async def run_with_retry_policy(

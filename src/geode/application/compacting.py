@@ -21,7 +21,7 @@ from geode.domain.policy import Policy
 from geode.domain.request import AdapterCallRequest
 from geode.domain.retry import RetryPolicy
 from geode.domain.turns import UserTurn
-from geode.domain.usage import Usage
+from geode.domain.usage import Usage, dollars
 from geode.ports import events
 from geode.ports.clock import Clock
 from geode.ports.hooks import Veto
@@ -53,7 +53,7 @@ class NotCompacted:
 
 def told_usage(usage: Usage) -> str:
     """What a summary took, in words."""
-    cost = "" if usage.cost_usd is None else f", ${usage.cost_usd:f}"
+    cost = "" if usage.cost_usd is None else f", {dollars(usage.cost_usd)}"
     return f"{usage.input_tokens} tokens in, {usage.output_tokens} out{cost}"
 
 

@@ -47,7 +47,7 @@ async def one_call(
     if isinstance(answer, Result):
         known = (row.prefix for row in adapter.capabilities.models)
         result = cast("Result[AdapterCallResult, CallFailure]", answer)
-        failed = result.alt(lambda failure: of_unknown_model(failure, request.model, known))
+        failed = result.alt(lambda failure: of_unknown_model(failure, request.model, known, adapter.name))
         return failed.map(lambda reply: replace(reply, usage=priced(reply.usage, price))).alt(partial(_with_cost, price))
     return _failure(f"the adapter returned {kind_of(answer)}, not a Success or a Failure")
 

@@ -21,7 +21,8 @@ from geode.ports.schema import Check, SchemaValidator
 # So much of an answer that does not fit is kept for whoever looks for the reason.
 MAX_RAW_CHARS: Final = 4000
 # Some models leave out the end of a fence.
-_FENCED: Final = re.compile(r"```[ \t]*[\w-]*[ \t]*\r?\n(.*?)(?:```)?", re.DOTALL)
+# Nothing that was passed is tried again: a model may write spaces without end.
+_FENCED: Final = re.compile(r"```[ \t]*+[\w-]*+[ \t]*+\r?\n(.*?)(?:```)?", re.DOTALL)
 _CUT: Final = frozenset({Stop.MAX_TOKENS, Stop.CONTEXT_EXCEEDED, Stop.PAUSE})
 _DECLINED: Final = frozenset({Stop.REFUSAL, Stop.CONTENT_FILTER})
 

@@ -13,7 +13,7 @@ from typing import Any, Final
 from geode.domain.json_value import dump_json
 from geode.domain.projection import projected
 from geode.domain.schema_profile import SchemaProfile, StrictForm
-from geode.domain.schema_words import Schema, list_in, object_in, required_of, with_children
+from geode.domain.schema_words import Schema, list_in, object_in, places, required_of, resolved, with_children
 from geode.domain.strict import in_strict_form, load_of, strict_problem
 
 _UNNAMED: Final = "response"
@@ -27,11 +27,30 @@ def answer_problem(schema: Mapping[str, Any], profile: SchemaProfile) -> str:
     """Why a server of this kind takes no answer by `schema`; "" where it does."""
     if schema.get("type") != "object":
         return "a response_schema describes an object at its root: put the value into a property of one"
+    if lost := _lost_reference(schema):
+        return f"a response_schema refers to {lost}, which is not in it: put it among its $defs"
     refused = [word for word in schema if word in profile.root_refused]
     if refused:
         return f"a response_schema has no {refused[0]} at its root here: put it into a property"
     form = profile.strict
     return _closed_problem(schema, profile, form) if profile.answers_closed and form is not None else ""
+
+
+def _lost_reference(schema: Schema) -> str:
+    """A reference that leads out of the schema, which nobody follows, or to nothing in it; "" for none."""
+    inside = [sub for _, sub in places(schema)]
+    if any("$id" in sub for sub in inside[1:]):
+        return ""  # from there on references are read by another address
+    found = (sub["$ref"] for sub in inside if isinstance(sub.get("$ref"), str))
+    ids = (schema.get("$id"),)
+    return next((one for one in found if _leads_nowhere(schema, one) and one.partition("#")[0] not in ids), "")
+
+
+def _leads_nowhere(schema: Schema, reference: str) -> bool:
+    if reference.startswith("#"):
+        # The others are names that `$anchor` gives.
+        return reference[1:2] in ("", "/") and resolved(schema, reference) is None
+    return True
 
 
 def answer_name(schema: Mapping[str, Any]) -> str:
@@ -73,7 +92,7 @@ def _closed_problem(schema: Schema, profile: SchemaProfile, form: StrictForm) ->
         problem = f"/: {load.optional} optional properties, at most {form.optional} are permitted"
     if problem is None and form.unions is not None and load.unions > form.unions:
         problem = f"/: {load.unions} unions, at most {form.unions} are permitted"
-    return f"its place {problem}" if problem else ""
+    return f"in it, at {problem}" if problem else ""
 
 
 def _is_free(schema: Schema) -> bool:

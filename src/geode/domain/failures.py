@@ -107,6 +107,10 @@ _LOW_CREDIT = re.compile(r"\bcredit balance is too low\b|^you have reached your 
 _KEY_LIMIT = re.compile(r"^key limit exceeded\b", re.IGNORECASE)
 # OpenRouter's 404 where it has the model, but nobody who takes what the request asks of it: no missing page.
 _NO_SUCH_ENDPOINT = re.compile(r"^no endpoints found that (?:can )?(?:support|handle)\b", re.IGNORECASE)
+# Its 404 where it has the model, but what the caller's options or the account's settings leave is nobody.
+_NONE_ALLOWED = re.compile(
+    r"^no (?:allowed providers are available|endpoints (?:found|available) matching your)\b", re.IGNORECASE
+)
 # What OpenRouter holds back for calls that are still running comes free when they end: its own word for why a 402.
 HELD_BACK: Final = "in_flight_budget"
 # What a relay's moderation refused.
@@ -136,7 +140,7 @@ def classify_retry_error(failure: CallFailure) -> FailureClass:
         return FailureClass.TIMEOUT
     if status == 409:
         return FailureClass.CONFLICT
-    if status == 400 or lacks_endpoint(failure):
+    if status == 400 or lacks_endpoint(failure) or allows_nobody(failure):
         return FailureClass.REQUEST_FATAL
     if status is not None and 400 < status < 500 and status != 429:
         return FailureClass.OTHER_CLIENT
@@ -201,6 +205,11 @@ def effective_status(failure: CallFailure) -> int | None:
 def lacks_endpoint(failure: CallFailure) -> bool:
     """Whether a relay has nobody who takes what the request asks of its model, such as tools."""
     return effective_status(failure) == 404 and _NO_SUCH_ENDPOINT.search(failure.message) is not None
+
+
+def allows_nobody(failure: CallFailure) -> bool:
+    """Whether a relay has the model, and the options of the request or the settings of the account leave nobody for it."""
+    return effective_status(failure) == 404 and _NONE_ALLOWED.search(failure.message) is not None
 
 
 def _comes_free(failure: CallFailure) -> bool:

@@ -208,8 +208,10 @@ def _with_effort(picker: Picker, step: Step) -> Picker:
 
 
 def _in_next_role(picker: Picker) -> Picker:
-    """The effort that was staged with the primary model stays with it; one that was only chosen stays chosen."""
-    effort = picker.staged.effort if "primary" in picker.staged_roles else picker.effort
+    """The effort stays as chosen; but one that was tried on another model than the staged one is left with that one."""
+    here, staged = picker.here, picker.staged
+    elsewhere = picker.role == "primary" and "primary" in picker.staged_roles and (here is None or here.id != staged.model)
+    effort = staged.effort if elsewhere else picker.effort
     role = ROLES[(ROLES.index(picker.role) + 1) % len(ROLES)]
     return _anchored(replace(picker, effort=effort), role)
 

@@ -11,6 +11,7 @@ from typing import Final
 from geode.domain.usage import Usage
 
 _DATE: Final = re.compile(r"-(?:latest|\d{8}|\d{4}-\d{2}-\d{2})$")
+_DOTTED: Final = re.compile(r"(?<=\d)\.(?=\d)")
 _MILLION: Final = 1_000_000
 
 
@@ -37,9 +38,12 @@ class Price:
 def price_of(model: str, prices: Mapping[str, Price]) -> Price | None:
     """The price of `model`, whoever relays it: that of its id, or of its id without the date. None: not known.
 
-    Never that of a model whose name merely begins alike: such a one may cost ten times as much.
+    OpenRouter writes the versions of Anthropic's models with a dot. Never that of a model whose name merely begins alike:
+    such a one may cost ten times as much.
     """
-    return prices.get(model) or prices.get(_DATE.sub("", model))
+    names = (model, _DATE.sub("", model))
+    dashed = (_DOTTED.sub("-", name) for name in names if name.startswith("claude-"))
+    return next((prices[name] for name in (*names, *dashed) if name in prices), None)
 
 
 def cost_of(usage: Usage, price: Price) -> Decimal | None:

@@ -106,14 +106,14 @@ def _problem(name: object, value: object) -> str:
         return (
             ""
             if isinstance(value, str) and value in words
-            else f"the option {name} is {' or '.join(words)}, got {_kind(value)}"
+            else f"the option {name} is {' or '.join(words)}, got {'another text' if isinstance(value, str) else _kind(value)}"
         )
     return _header_problem(name, value)
 
 
 def _kind(value: object) -> str:
     """What a value is, without the value: it may be a secret in the wrong place."""
-    return "other text" if isinstance(value, str) else type(value).__name__
+    return "a text" if isinstance(value, str) else type(value).__name__
 
 
 def _header_problem(name: str, value: object) -> str:

@@ -132,7 +132,7 @@ def _asked_for(target: Target, left: str, model: str) -> Result[Route, str]:
         publisher, slash, name = left.partition("/")
         if not slash and left in _OF_THE_RELAY:
             left = f"{OPENROUTER_NAMESPACE}/{left}"
-        elif not (publisher and name) or any(letter.isspace() for letter in left):
+        elif not (publisher and name) or "/" in name or any(letter.isspace() for letter in left):
             return Failure(f'a model of OpenRouter is openrouter/PUBLISHER/MODEL, got "{model}"')
     return Success(Route(target, left, model))
 

@@ -46,3 +46,8 @@ class Usage:
             self.cache_write_1h_input_tokens + other.cache_write_1h_input_tokens,
             self.unpriced_calls + other.unpriced_calls,
         )
+
+
+def dollars(cost: Decimal) -> str:
+    """An amount as people read it, to its last digit."""
+    return f"${cost.normalize():f}"

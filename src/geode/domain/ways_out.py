@@ -11,6 +11,7 @@ from geode.domain.failures import (
     RETRYABLE,
     CallFailure,
     FailureClass,
+    allows_nobody,
     classify_retry_error,
     effective_status,
     lacks_endpoint,
@@ -47,6 +48,11 @@ def way_on(failure: CallFailure, *, chained: bool = False) -> str:
             return "Check what the key may use; the provider knows it and refuses this"
         case FailureClass.REQUEST_FATAL if lacks_endpoint(failure):
             return _of_no_endpoint(failure)
+        case FailureClass.REQUEST_FATAL if allows_nobody(failure):
+            return (
+                "The model is there, and what your options and the settings of your account allow is nobody who serves it: "
+                "widen them, or name another model"
+            )
         case FailureClass.REQUEST_FATAL | FailureClass.OTHER_CLIENT if _is_unknown_model(failure):
             return "See: geode models"
         case kind if kind in RETRYABLE:
@@ -57,13 +63,15 @@ def way_on(failure: CallFailure, *, chained: bool = False) -> str:
             return ""
 
 
-def of_unknown_model(failure: CallFailure, model: str, known: Iterable[str]) -> CallFailure:
-    """The failure of a server that has no such model: it names the model, and those of the `known` ones that look like it."""
-    if classify_retry_error(failure) not in _REFUSALS or not _is_unknown_model(failure):
+def of_unknown_model(failure: CallFailure, model: str, known: Iterable[str], namespace: str) -> CallFailure:
+    """The failure of a server that has no such model: it names the model, and those of the `known` ones that look like it,
+    by the ids under which they are asked for: those of a relay in its `namespace`."""
+    if classify_retry_error(failure) not in _REFUSALS or allows_nobody(failure) or not _is_unknown_model(failure):
         return failure
     message = failure.message if model in failure.message else f'model "{model}" not found: {failure.message}'
-    close = closest(model, (name for name in known if name[-1:] not in ("-", "/")))
-    way_out = f"Known and close: {', '.join(close)}" if close and not failure.way_out else failure.way_out
+    close = closest(model, (name for name in known if name[-1:] not in ("-", "/") and name != model))
+    ids = (f"{namespace}/{name}" if "/" in name else name for name in close)
+    way_out = f"Known and close: {', '.join(ids)}" if close and not failure.way_out else failure.way_out
     return replace(failure, message=message, way_out=way_out)
 
 
@@ -80,6 +88,11 @@ def _of_no_endpoint(failure: CallFailure) -> str:
 
 def _of_billing(failure: CallFailure) -> str:
     reset = _reset(failure)
+    if failure.subscription and provider_code(failure) == _ARREARS_OR_ADDRESS:
+        return (
+            "The plan is used up, or the key is none of this plan: one of pay-as-you-go is answered so at the plan's address. "
+            f"Wait for the reset{f' at {reset}' if reset else ''}, check the key, or name a model of another account"
+        )
     if failure.subscription:
         return f"The plan is used up: wait for the reset{f' at {reset}' if reset else ''}, or name a model of another account"
     wait = f", or wait for the reset at {reset}" if reset else ""

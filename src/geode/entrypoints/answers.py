@@ -10,10 +10,12 @@ from typing import Any, cast
 import typing_extensions
 
 from geode.application.structured import Wanted
+from geode.domain.answer_schema import answer_problem
 from geode.domain.answers import answer_terms
 from geode.domain.errors import Misuse
 from geode.domain.json_value import clean_json
 from geode.domain.root_schema import merged_root
+from geode.domain.schema_profile import PLAIN
 from geode.ports.schema import SchemaValidator
 
 _WAY_OUT = "answer= takes a pydantic model, a dataclass, a TypedDict or a JSON Schema as a mapping"
@@ -56,4 +58,6 @@ def _wanted(schema: Mapping[str, Any], validator: SchemaValidator, convert: Any)
         check = validator.compile(schema)
     except ValueError as error:
         raise Misuse("answer-schema", f"the mapping of answer= is no JSON Schema: {error}") from None
+    if problem := answer_problem(schema, PLAIN):
+        raise Misuse("answer-schema", f"answer=: {problem}")
     return Wanted(schema, check, convert, answer_terms(schema))

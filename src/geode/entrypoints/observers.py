@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Final, Literal, TypeAlias
 
 from geode.domain.approval import Approve, Deny, Later
 from geode.domain.errors import Misuse
+from geode.domain.usage import dollars
 from geode.entrypoints.cli.words import MARKS, call_text, harmless, name_text, result_text, short, time_text
 from geode.ports.events import (
     Aborted,
@@ -125,11 +126,11 @@ def line_of(event: Event) -> Line | None:
             return None  # of a summary a Notice says what became of it
         case ModelCalled(model=model, adapter=adapter, tool_choice=choice, wrap_up=wrap_up):
             return Line(f"round {event.round}: asks {adapter} {model} ({choice}{', to conclude' if wrap_up else ''})", "quiet")
-        case ModelReplied(calls=calls, usage=usage, stop=stop):
+        case ModelReplied(calls=calls, usage=usage, stop=stop, route=route):
             wants = f"calls {', '.join(call.name for call in calls)}" if calls else stop.value
-            return Line(
-                f"round {event.round}: {short(wants, _WIDTH)}; {usage.input_tokens} tokens in, {usage.output_tokens} out"
-            )
+            cost = "" if usage.cost_usd is None else f", {dollars(usage.cost_usd)}"
+            said = f"{usage.input_tokens} tokens in, {usage.output_tokens} out{cost}{f', by {route}' if route else ''}"
+            return Line(f"round {event.round}: {short(wants, _WIDTH)}; {said}")
         case Retrying(seconds=seconds, why=why):
             return Line(f"attempt {event.attempt} failed: {short(why, _WIDTH)}; again in {time_text(seconds)}", "warning")
         case ModelSwitched(to_adapter=adapter, to_model=model, why=why):

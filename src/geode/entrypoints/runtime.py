@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncIterator, Mapping
 from contextlib import AsyncExitStack, asynccontextmanager
-from dataclasses import replace
 from functools import partial
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Final, Protocol, Self, Unpack, runtime_checkable
@@ -13,12 +12,13 @@ from typing import TYPE_CHECKING, Any, Final, Protocol, Self, Unpack, runtime_ch
 from geode.application.agentic_loop import AgenticLoop
 from geode.application.announcer import Announcer
 from geode.application.asking import Asking
-from geode.application.auxiliary import Served, run_with_retry_policy, text_call
+from geode.application.auxiliary import Served, run_with_retry_policy, text_call, typed_call
 from geode.application.compacting import Compaction
 from geode.application.equipment import Surroundings
 from geode.application.prompts import Prompt, items_of
-from geode.application.structured import check_of, typed_answer
+from geode.application.structured import check_of
 from geode.application.tools_in_force import Kit, SessionTools
+from geode.domain.answers import answer_terms
 from geode.domain.conversation import Conversation
 from geode.domain.errors import Misuse
 from geode.domain.loop.outcome import Outcome
@@ -166,7 +166,8 @@ class _Sessions:
 
         By the model that is configured for the role (`summary_model`, `reflection_model`), else by the session's own, at
         the effort of the session; with the retries of the policy, and nobody in its place. With a `response_schema` the
-        answer has a `.value`, validated here, and `.typed` says what became of it. Raises BillingError,
+        answer has a `.value`, validated here, and `.typed` says what became of it; one that does not fit is asked for
+        again, `Policy.answer_repairs` times. Raises BillingError,
         AuthenticationError, RequestRefused or another ModelCallError, each with the facts in `failure`.
         """
         self._check_loop()
@@ -174,20 +175,21 @@ class _Sessions:
         helper = self._models.askable(self._models.helper(role), self.opened)
         policy, asked = prepared.policy, (conversation or Conversation()).grown(UserTurn(items_of(text)))
         limits = Limits(policy.max_output_tokens, policy.call_timeout_seconds, policy.idle_timeout_seconds)
-        check = None if response_schema is None else check_of(response_schema, prepared.validator)
         run_id = prepared.around.new_run_id()
         announcer = Announcer(run_id, prepared.around.observers, None)
+
+        async def served(conversation: Conversation) -> Served:
+            ask = text_call(conversation, system=system, limits=limits, response_schema=response_schema, affinity=run_id)
+            clock = prepared.around.clock
+            return await run_with_retry_policy(helper, ask, clock=clock, policy=policy.retry, announcer=announcer)
+
         try:
-            served = await run_with_retry_policy(
-                helper,
-                text_call(asked, system=system, limits=limits, response_schema=response_schema, affinity=run_id),
-                clock=prepared.around.clock,
-                policy=policy.retry,
-                announcer=announcer,
-            )
+            if response_schema is None:
+                return await served(asked)
+            check, terms = check_of(response_schema, prepared.validator), answer_terms(response_schema)
+            return await typed_call(served, asked, check, terms, policy.answer_repairs)
         finally:
             announcer.close()
-        return served if check is None else replace(served, typed=typed_answer(served.reply, check))
 
     async def compact(self, conversation: Conversation) -> Compaction:
         """`conversation` made shorter, in a session that is lent for it; see `AgenticLoop.compact`."""

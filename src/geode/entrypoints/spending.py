@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from geode.domain.loop.outcome import Stopped
 from geode.domain.prices import priced
-from geode.domain.usage import Usage
+from geode.domain.usage import Usage, dollars
 from geode.entrypoints.cli.words import counted
 from geode.ports.events import (
     Aborted,
@@ -52,8 +52,8 @@ class Spent:
         if cost is None:
             return "cost unknown"
         if unpriced:
-            return f"${cost.normalize():f} and more: of {unpriced} of {counted(all, 'reply', 'replies')} the cost is unknown"
-        return f"${cost.normalize():f}"
+            return f"{dollars(cost)} and more: of {unpriced} of {counted(all, 'reply', 'replies')} the cost is unknown"
+        return dollars(cost)
 
 
 class Spending:

@@ -20,9 +20,12 @@ from geode.application.structured import (
 )
 from geode.domain.content import Text
 from geode.domain.errors import Misuse
+from geode.domain.json_value import dump_json
+from geode.domain.policy import Policy
 from geode.domain.reply import AdapterCallResult, Stop
 from geode.domain.request import Capabilities
 from geode.domain.script import Step, cut, refuses, says
+from geode.domain.turns import hints_of
 from geode.domain.usage import Usage
 from geode.entrypoints.runtime import Runtime
 from geode.errors import RequestRefused
@@ -86,6 +89,14 @@ def test_a_fence_inside_of_a_text_is_no_end() -> None:
     assert typed_answer(reply('```json\n{"n": 3, "of": ["```"]}\n```'), CHECK) == Fits({"n": 3, "of": ["```"]})
 
 
+def test_a_fence_of_spaces_without_end_is_read_in_no_time() -> None:
+    """A million of them: whatever looked at them for each other one would never end."""
+    for blank in (" ", "\t", "a"):
+        answer = typed_answer(reply("```" + blank * 1_000_000 + "!x"), CHECK)
+        assert isinstance(answer, DoesNotFit)
+        assert answer.errors[0].startswith("/: the answer is no JSON")
+
+
 def test_a_schema_need_not_be_of_objects() -> None:
     check = check_of({"type": "array", "items": {"type": "integer"}}, JsonschemaValidator())
     assert typed_answer(reply("[1, 2]"), check) == Fits([1, 2])
@@ -143,6 +154,30 @@ async def test_a_call_beside_a_run_has_a_value() -> None:
     with pytest.raises(Misuse, match="ask with response_schema="):
         _ = plain.value
     assert [request.response_schema for request in model.requests] == [SCHEMA, SCHEMA, SCHEMA, None]
+
+
+async def test_an_answer_beside_a_run_that_does_not_fit_is_asked_for_once_more() -> None:
+    """Spec section 11: answered with the errors and the schema, at most one repair round by default."""
+    model = able(says('{"n": "3"}'), says('{"n": 3}'))
+    async with Runtime(model=model) as runtime:
+        served = await runtime.ask("How many?", response_schema=SCHEMA)
+    assert served.value == {"n": 3}
+    first, again = model.requests
+    assert again.turns[:1] == first.turns
+    assert [getattr(turn, "text", "") for turn in again.turns[1:2]] == ['{"n": "3"}']
+    (hint,) = hints_of(again.turns)
+    assert (hint.kind, "/n: " in hint.text, dump_json(SCHEMA) in hint.text) == ("answer", True, True)
+    assert served.usage.total_tokens == 30
+
+    twice = able(says('{"n": "3"}'), says('{"n": "4"}'))
+    async with Runtime(model=twice) as runtime:
+        wrong = await runtime.ask("How many?", response_schema=SCHEMA)
+    assert isinstance(wrong.typed, DoesNotFit)
+    assert len(twice.requests) == 2
+
+    never = able(says('{"n": "3"}'))
+    async with Runtime(model=never, policy=Policy(answer_repairs=0)) as runtime:
+        assert isinstance((await runtime.ask("How many?", response_schema=SCHEMA)).typed, DoesNotFit)
 
 
 async def test_a_model_that_cannot_be_given_a_schema_is_not_asked() -> None:

@@ -38,6 +38,25 @@ def test_an_answer_is_an_object_and_no_union_at_its_root(schema: dict[str, Any],
     assert found == problem or not problem.startswith("a ")
 
 
+@pytest.mark.parametrize(
+    ("more", "lost"),
+    [
+        ({"properties": {"a": {"$ref": "#/$defs/A"}}, "$defs": {"A": {}}}, ""),
+        ({"properties": {"a": {"$ref": "#"}}}, ""),
+        ({"properties": {"a": {"$ref": "#of-a"}, "b": {"$anchor": "of-a"}}}, ""),
+        ({"properties": {"a": {"$ref": "#/$defs/none"}}}, "#/$defs/none"),
+        ({"properties": {"a": {"items": {"$ref": "http://there/x.json"}}}}, "http://there/x.json"),
+        ({"properties": {"a": {"$ref": "other.json#/$defs/A"}}, "$defs": {"A": {}}}, "other.json#/$defs/A"),
+        ({"$id": "http://here/s.json", "properties": {"a": {"$ref": "http://here/s.json#/$defs/A"}}, "$defs": {"A": {}}}, ""),
+        ({"properties": {"a": {"$ref": "in.json"}}, "$defs": {"A": {"$id": "in.json"}}}, ""),
+        ({"properties": {"$ref": {"type": "string"}}}, ""),
+    ],
+)
+def test_a_reference_that_leads_nowhere_is_told_before_anything_is_asked(more: dict[str, Any], lost: str) -> None:
+    said = f"a response_schema refers to {lost}, which is not in it: put it among its $defs" if lost else ""
+    assert answer_problem({"type": "object", **more}, PLAIN) == said
+
+
 def test_a_server_says_itself_what_it_refuses_at_the_root() -> None:
     assert answer_problem({"type": "object", "not": {}}, PLAIN) == ""
     assert "anyOf" in answer_problem({"type": "object", "anyOf": []}, ANTHROPIC)

@@ -285,6 +285,12 @@ def test_an_effort_that_was_staged_with_its_model_stays_with_it() -> None:
     assert applied(looked_on) == {"model": "gpt", "effort": "medium"}
 
 
+def test_an_effort_that_was_changed_on_the_staged_model_stays_chosen() -> None:
+    """Spec section 9: changing roles keeps the primary effort as chosen."""
+    assert applied(picker("opus", "high"), "space", "right", "tab") == {"effort": "xhigh"}
+    assert applied(picker("opus", "high"), "space", "right", "tab", "tab", "tab") == {"effort": "xhigh"}
+
+
 def test_all_or_nothing() -> None:
     """What is staged waits as long as something else is in the way."""
     there = after(picker("opus", "high", summary_model="gpt"), "tab", "down", "space", "tab", "tab", "right")

@@ -33,6 +33,16 @@ def test_the_price_of_a_model(model: str, input: int | None) -> None:
     assert (None if found is None else found.input) == input
 
 
+def test_versions_with_a_dot_are_those_with_a_dash_of_anthropics_models_alone() -> None:
+    """So OpenRouter writes them (wire facts A2)."""
+    one = Price(Decimal(5), Decimal(25))
+    prices = {"claude-opus-4-6": one, "gpt-7-1": one, "claude-opus-4": Price(Decimal(15), Decimal(75))}
+    assert price_of("claude-opus-4.6", prices) is one
+    assert price_of("claude-opus-4.6-20270101", prices) is one
+    assert price_of("claude-opus-4.7", prices) is None
+    assert price_of("gpt-7.1", prices) is None
+
+
 DOLLARS = Price(
     Decimal(3), Decimal(15), cached=Decimal("0.30"), cache_write=Decimal("3.75"), cache_write_1h=Decimal(6), source="a page"
 )

@@ -23,6 +23,16 @@ def with_quota(fault: CallFailure, *quota: Quota, subscription: bool = False) ->
     return replace(fault, quota=quota, subscription=subscription)
 
 
+OTHER_PLAN = (
+    "The plan is used up, or the key is none of this plan: one of pay-as-you-go is answered so at the plan's address. "
+    "Wait for the reset, check the key, or name a model of another account"
+)
+NOBODY = (
+    "The model is there, and what your options and the settings of your account allow is nobody who serves it: widen them, "
+    "or name another model"
+)
+
+
 def lacking(what: str, instead: str) -> str:
     route = f"The model, or the route that the options allow to it, {what}"
     return f"{route}: name another model, {instead}, or widen the options"
@@ -79,7 +89,14 @@ WAYS: list[tuple[CallFailure, str]] = [
         lacking("does not take a field of the request", "leave it out"),
     ),
     (failure(404, message="No endpoints found for nobody/nothing. (404)"), "See: geode models"),
-    (failure(404, message="No endpoints found matching your data policy (404)"), ""),
+    (failure(404, message="No endpoints found matching your data policy (404)"), NOBODY),
+    (failure(404, message="No allowed providers are available for the selected model. (404)"), NOBODY),
+    (failure(404, message="No endpoints available matching your guardrail restrictions and data policy (404)"), NOBODY),
+    # GLM answers a key of the other plan as it answers a plan that is used up (wire facts F).
+    (
+        replace(failure(429, code="1113"), subscription=True),
+        OTHER_PLAN,
+    ),
     (failure(401), "Check the key: it is wrong, expired or not one of this provider"),
     (failure(403), "Check what the key may use; the provider knows it and refuses this"),
     (failure(200, type="authentication_error"), "Check the key: it is wrong, expired or not one of this provider"),
@@ -129,30 +146,41 @@ MISSING = failure(404, "no such model", code="model_not_found")
 
 
 def test_a_model_that_is_not_there_is_named_with_those_that_look_like_it() -> None:
-    told = of_unknown_model(MISSING, "claude-opus-4.1", KNOWN)
+    told = of_unknown_model(MISSING, "claude-opus-4.1", KNOWN, "lab-1")
     assert told == replace(
         MISSING,
         message='model "claude-opus-4.1" not found: no such model',
         way_out="Known and close: claude-opus-4-1",
     )
-    several = of_unknown_model(MISSING, "gpt-5.3", ("gpt-5.2", "gpt-5.1"))
+    several = of_unknown_model(MISSING, "gpt-5.3", ("gpt-5.2", "gpt-5.1"), "lab-1")
     assert several.way_out == "Known and close: gpt-5.1, gpt-5.2"
+    relayed = ("anthropic/claude-opus-4.1", "anthropic/claude-opus-4.5")
+    one = of_unknown_model(MISSING, "anthropic/claude-opus-4.1", relayed, "openrouter-payg")
+    assert one.way_out == "Known and close: openrouter-payg/anthropic/claude-opus-4.5"
 
 
 def test_families_are_no_models_to_propose() -> None:
-    assert of_unknown_model(MISSING, "claude", ("claude-", "claude/")).way_out == MISSING.way_out
+    assert of_unknown_model(MISSING, "claude", ("claude-", "claude/"), "lab-1").way_out == MISSING.way_out
 
 
 def test_a_message_that_names_the_model_stays_as_it_is() -> None:
     said = replace(MISSING, message="no gpt-9 here")
-    assert of_unknown_model(said, "gpt-9", ()) == said
+    assert of_unknown_model(said, "gpt-9", (), "lab-1") == said
 
 
 def test_a_way_out_that_is_known_already_stays() -> None:
     said = replace(MISSING, way_out="ask the operator")
-    assert of_unknown_model(said, "gpt-5.3", KNOWN).way_out == "ask the operator"
+    assert of_unknown_model(said, "gpt-5.3", KNOWN, "lab-1").way_out == "ask the operator"
 
 
-@pytest.mark.parametrize("fault", [failure(500, "no such model"), failure(404, "no such page"), failure(401, "model")])
+@pytest.mark.parametrize(
+    "fault",
+    [
+        failure(500, "no such model"),
+        failure(404, "no such page"),
+        failure(401, "model"),
+        failure(404, "No allowed providers are available for the selected model."),
+    ],
+)
 def test_any_other_failure_stays_as_it_is(fault: CallFailure) -> None:
-    assert of_unknown_model(fault, "gpt-5.3", KNOWN) is fault
+    assert of_unknown_model(fault, "gpt-5.3", KNOWN, "lab-1") is fault

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from datetime import date
 from pathlib import Path
@@ -114,6 +115,22 @@ def test_what_is_no_type_of_an_answer_is_misuse_at_once(answer: Any) -> None:
 @pytest.mark.parametrize("schema", [{"type": "objekt"}, {"properties": 5}, {"a": object()}])
 def test_a_mapping_that_is_no_json_schema_is_misuse_at_once(schema: Any) -> None:
     with pytest.raises(Misuse, match="answer="):
+        geode.session(model=ScriptedModel(), answer=schema)
+
+
+@pytest.mark.parametrize(
+    ("schema", "said"),
+    [
+        ({"type": "array"}, "answer=: a response_schema describes an object at its root"),
+        ({"anyOf": [{"type": "object"}]}, "answer=: a response_schema describes an object at its root"),
+        (
+            {"type": "object", "properties": {"a": {"$ref": "#/$defs/none"}}},
+            "answer=: a response_schema refers to #/$defs/none, which is not in it",
+        ),
+    ],
+)
+def test_a_schema_that_no_answer_can_fit_or_no_server_takes_is_misuse_at_once(schema: dict[str, Any], said: str) -> None:
+    with pytest.raises(Misuse, match=f"^{re.escape(said)}"):
         geode.session(model=ScriptedModel(), answer=schema)
 
 

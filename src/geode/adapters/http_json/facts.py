@@ -69,10 +69,11 @@ def failure_of_response(response: httpx2.Response, content: bytes | None) -> Cal
         message = f"the server redirects to {moved_to}"
     elif not message:
         message = f"answered {_excerpt(response, content)}"
+    numbers = dict.fromkeys(filter(None, (str(response.status_code), code or kind)))  # a relay's code is its status
     return CallFailure(
         response.status_code,
         "response",
-        f"{message} ({' '.join(part for part in (str(response.status_code), code or kind) if part)}{_place(body, message)})",
+        f"{message} ({' '.join(numbers)}{_place(body, message)})",
         kind,
         code,
         hint=read_retry_hint(response.headers, time.time()),

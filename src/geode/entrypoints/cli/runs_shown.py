@@ -15,7 +15,8 @@ from geode.domain.loop.outcome import Failed
 from geode.domain.loop.recording import Began, Recording, Replayed, replay
 from geode.domain.loop.state import State
 from geode.domain.turns import AssistantTurn, ToolResultsTurn, Turn, UserTurn
-from geode.entrypoints.cli.words import MARKS, call_text, result_text, short
+from geode.domain.usage import Usage, dollars
+from geode.entrypoints.cli.words import MARKS, call_text, counted, result_text, short
 
 _WIDTH: Final = 100
 _PROMPT: Final = 40
@@ -99,6 +100,13 @@ def line_of(recording: Recording, run_by: str | None) -> RunLine:
     )
 
 
+def _cost(usage: Usage) -> str:
+    """What is known of it, and that something is not."""
+    known = [] if usage.cost_usd is None else [dollars(usage.cost_usd)]
+    unknown = [f"{counted(usage.unpriced_calls, 'reply', 'replies')} of unknown cost"] if usage.unpriced_calls else []
+    return "".join(f", {part}" for part in (*known, *unknown))
+
+
 def _inner_runs(state: State) -> frozenset[str]:
     """The ids that runs inside its calls have, in whichever step of a recovery."""
     steps = range(state.terms.policy.max_recovery_executions + 1)
@@ -143,7 +151,7 @@ def told_run(recording: Recording, line: RunLine) -> Iterator[str]:
     yield f"began   {_time(line.began)} UTC"
     yield f"model   {line.model}"
     yield from (f"left    {why}" for why in line.left)
-    yield f"spent   {line.rounds} rounds, {line.tool_calls} tool calls, {line.tokens} tokens"
+    yield f"spent   {line.rounds} rounds, {line.tool_calls} tool calls, {line.tokens} tokens{_cost(found.state.counters.usage)}"
     if recording.torn:
         yield "torn    the last line was cut off and is left out"
     yield ""
