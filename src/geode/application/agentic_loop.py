@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncGenerator, Mapping
-from typing import Any
+from typing import Any, Generic
 
 from geode.application.announcer import Announcer
 from geode.application.asking import Asking
@@ -26,7 +26,7 @@ from geode.domain.errors import Misuse, ModelCallError
 from geode.domain.loop.actions import Finish
 from geode.domain.loop.answering import askable
 from geode.domain.loop.inner import spent_in
-from geode.domain.loop.outcome import Answered, Outcome, Suspended
+from geode.domain.loop.outcome import Answered, Outcome, Suspended, Value
 from geode.domain.loop.recording import Recording, replay
 from geode.domain.loop.resuming import changed_tools, revived, taken_up, to_check_again
 from geode.domain.loop.state import State
@@ -41,7 +41,7 @@ from geode.ports.events import Event
 from geode.ports.journal import JournalError, JournalStore
 
 
-class AgenticLoop:
+class AgenticLoop(Generic[Value]):
     """Runs prompts to their right end, one at a time. Nothing carries over from run to run by itself.
 
     `home` is the event loop that its adapter belongs to, if it belongs to one. `shelf` is where long results
@@ -76,7 +76,7 @@ class AgenticLoop:
         """What the last run has spent so far, runs inside it included: tokens and executions of tools."""
         return self._spent if self._active is None else self._active.spent
 
-    async def run(self, prompt: Prompt, *, conversation: Conversation | None = None, tool_choice: Any = None) -> Outcome:
+    async def run(self, prompt: Prompt, *, conversation: Conversation | None = None, tool_choice: Any = None) -> Outcome[Value]:
         """Run `prompt` after `conversation` (nothing, by default) to its end.
 
         `tool_choice` holds for the first round only; any accepted spelling. A provider's or a tool's
@@ -85,7 +85,7 @@ class AgenticLoop:
         """
         return await self._perform_new(*self._begun(prompt, conversation, tool_choice))
 
-    async def resume(self, snapshot: str, answers: Mapping[str, Decision]) -> Outcome:
+    async def resume(self, snapshot: str, answers: Mapping[str, Decision]) -> Outcome[Value]:
         """Go on with a suspended run, here or in another process; `answers` by call id.
 
         A call left out is asked of this session's approver, or stays open and the run is suspended again.
@@ -94,7 +94,7 @@ class AgenticLoop:
         """
         return await self._resume(snapshot, answers, None)
 
-    async def resume_run(self, run_id: str, answers: Mapping[str, Decision] | None = None) -> Outcome:
+    async def resume_run(self, run_id: str, answers: Mapping[str, Decision] | None = None) -> Outcome[Value]:
         """Go on with a run of this session's journal where it stopped: suspended, or cut off with its process.
 
         The model is asked again, finished results stay. Calls that had been started run again if they are
@@ -206,7 +206,7 @@ class AgenticLoop:
         )
         return state, tools
 
-    async def _resume(self, snapshot: str, answers: Mapping[str, Decision], put: Put | None) -> Outcome:
+    async def _resume(self, snapshot: str, answers: Mapping[str, Decision], put: Put | None) -> Outcome[Value]:
         self._check_usable()
         given: object = snapshot
         if not isinstance(given, str):
@@ -221,7 +221,7 @@ class AgenticLoop:
 
     async def _taken(
         self, journal: JournalStore, run_id: str, answers: Mapping[str, Decision], expected: State | None, put: Put | None
-    ) -> Outcome:
+    ) -> Outcome[Value]:
         """Go on with a run of the journal, which nobody else can take meanwhile."""
         self._check_idle()
         recording = journal.taken(run_id)
@@ -250,7 +250,7 @@ class AgenticLoop:
             begun = "without answer=" if stored.terms.answer is None else "with another answer= than this session has"
             raise Misuse("answer-changed", f"run {stored.terms.run_id} was begun {begun}; open the session as it was then")
 
-    def _valued(self, outcome: Outcome) -> Outcome:
+    def _valued(self, outcome: Outcome[Value]) -> Outcome[Value]:
         """The outcome, with the value of its answer where that has a type."""
         wanted = self._asking.answer
         if wanted is None or not isinstance(outcome, Answered):
@@ -312,13 +312,13 @@ class AgenticLoop:
         """What the run whose state is `before` is performed with."""
         return Equipment(before, self._asking, tools, self._around, shelf=self._shelf, put=put)
 
-    async def _perform_new(self, state: State, tools: ToolsInForce, put: Put | None = None) -> Outcome:
+    async def _perform_new(self, state: State, tools: ToolsInForce, put: Put | None = None) -> Outcome[Value]:
         """Run `state`, which was begun, to its end."""
         equipped = self._equipped(state, tools, put)
         fitting = await with_fitting_prompt(state, equipped.contents, equipped.announcer)
         return await self._perform(fitting, equipped, fitting)
 
-    async def _perform(self, state: State, equipped: Equipment, before: State) -> Outcome:
+    async def _perform(self, state: State, equipped: Equipment, before: State) -> Outcome[Value]:
         """Run `state`, taken up from the state `before` where that is another, to its end."""
         await _cancelled_before()
         self._check_idle()

@@ -7,7 +7,7 @@ from collections.abc import AsyncIterator, Mapping
 from contextlib import AsyncExitStack, asynccontextmanager
 from functools import partial
 from types import TracebackType
-from typing import TYPE_CHECKING, Any, Final, Protocol, Self, Unpack, runtime_checkable
+from typing import TYPE_CHECKING, Any, Final, Generic, Protocol, Self, Unpack, overload, runtime_checkable
 
 from geode.application.agentic_loop import AgenticLoop
 from geode.application.announcer import Announcer
@@ -21,7 +21,7 @@ from geode.application.tools_in_force import Kit, SessionTools
 from geode.domain.answers import answer_terms
 from geode.domain.conversation import Conversation
 from geode.domain.errors import Misuse
-from geode.domain.loop.outcome import Outcome
+from geode.domain.loop.outcome import Outcome, Value
 from geode.domain.policy import Policy
 from geode.domain.request import Limits
 from geode.domain.toolkits import ChooseToolkits, Toolkits
@@ -29,7 +29,7 @@ from geode.domain.turns import UserTurn
 from geode.entrypoints.preparing import checked_toolkit, prepare, say_what_is_denied
 from geode.entrypoints.routes.connections import Connection, connect, text_model
 from geode.entrypoints.routes.session_models import HelperRole, default
-from geode.entrypoints.settings import Settings, checked
+from geode.entrypoints.settings import Settings, SettingsButAnswer, checked
 from geode.entrypoints.subagents import Declared
 from geode.ports.model import ModelAdapter
 
@@ -44,7 +44,7 @@ class ChecksItsEnd(Protocol):
     def finish(self) -> None: ...
 
 
-class _Sessions:
+class _Sessions(Generic[Value]):
     """What sessions of the same settings share; `outer` is the runtime of the session around, for those of a sub-agent."""
 
     def __init__(
@@ -107,7 +107,7 @@ class _Sessions:
                 model.finish()
 
     @asynccontextmanager
-    async def session(self, *, toolkit: Toolkits | ChooseToolkits = None) -> AsyncIterator[AgenticLoop]:
+    async def session(self, *, toolkit: Toolkits | ChooseToolkits = None) -> AsyncIterator[AgenticLoop[Value]]:
         """Lend a loop that runs one run at a time. With `toolkit`, of what the runtime allows only that may be used.
 
         Sources of tools are opened when the first session begins. ToolSourceError for a required one that fails.
@@ -120,7 +120,7 @@ class _Sessions:
             yield await lent.enter_async_context(self.lent(self.policy, self.around, chosen))
 
     @asynccontextmanager
-    async def lent(self, policy: Policy, around: Surroundings, chosen: Kit = ()) -> AsyncIterator[AgenticLoop]:
+    async def lent(self, policy: Policy, around: Surroundings, chosen: Kit = ()) -> AsyncIterator[AgenticLoop[Value]]:
         """A loop with these limits and surroundings instead of those that the settings say; `chosen` narrows its tools."""
         async with AsyncExitStack() as lent:
             prepared = self._prepared
@@ -236,31 +236,39 @@ class _Sessions:
         return any(model is one for one, _ in own) or (self._outer is not None and self._outer.asks(model))
 
 
-class Runtime(_Sessions):
+class Runtime(_Sessions[Value]):
     """Everything that many sessions share. Use it as `async with`; it belongs to one event loop.
 
     Takes what `session` takes, and `max_sessions`: how many sessions may be lent at once (others
     wait). Whatever can be refused is refused here, before anything is opened.
     """
 
+    @overload
+    def __init__(
+        self, *, answer: type[Value], max_sessions: int | None = None, **settings: Unpack[SettingsButAnswer]
+    ) -> None: ...
+
+    @overload
+    def __init__(self: Runtime[Any], *, max_sessions: int | None = None, **settings: Unpack[Settings]) -> None: ...
+
     def __init__(self, *, max_sessions: int | None = None, **settings: Unpack[Settings]) -> None:
         super().__init__(checked(settings), _checked_max(max_sessions))
 
 
 @asynccontextmanager
-async def _one(runtime: Runtime) -> AsyncIterator[AgenticLoop]:
+async def _one(runtime: Runtime[Value]) -> AsyncIterator[AgenticLoop[Value]]:
     async with runtime, runtime.session() as loop:
         yield loop
 
 
-class Session:
+class Session(Generic[Value]):
     """`async with geode.session(…) as loop`, once."""
 
-    def __init__(self, runtime: Runtime) -> None:
+    def __init__(self, runtime: Runtime[Value]) -> None:
         self._opened = _one(runtime)
         self._entered = False
 
-    async def __aenter__(self) -> AgenticLoop:
+    async def __aenter__(self) -> AgenticLoop[Value]:
         if self._entered:
             raise Misuse("entered-twice", "a session is entered once; each `async with` takes a geode.session(…) of its own")
         self._entered = True
@@ -285,12 +293,37 @@ _OF_LOOPS: Final = (
 )
 
 
+@overload
+def session(*, answer: type[Value], **settings: Unpack[SettingsButAnswer]) -> Session[Value]: ...
+
+
+@overload
+def session(**settings: Unpack[Settings]) -> Session: ...
+
+
 def session(**settings: Unpack[Settings]) -> Session:
     """A session of its own: `async with geode.session(tools=[…]) as loop: await loop.run("…")`.
 
     Wrong settings are Misuse at once, before anything is opened. See `Settings` for what it takes.
     """
     return Session(Runtime(**settings))
+
+
+@overload
+async def run(
+    prompt: Prompt,
+    *,
+    answer: type[Value],
+    conversation: Conversation | None = None,
+    tool_choice: Any = None,
+    **settings: Unpack[SettingsButAnswer],
+) -> Outcome[Value]: ...
+
+
+@overload
+async def run(
+    prompt: Prompt, *, conversation: Conversation | None = None, tool_choice: Any = None, **settings: Unpack[Settings]
+) -> Outcome: ...
 
 
 async def run(

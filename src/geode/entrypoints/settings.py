@@ -37,7 +37,36 @@ _RENDERERS: Final = "renderers={Money: lambda money: str(money)}"
 Answer: TypeAlias = Callable[[ToolUseBlock], Decision | Awaitable[Decision]]
 
 
-class Settings(TypedDict, total=False):
+class SettingsButAnswer(TypedDict, total=False):
+    """All but the answer, which has a type of its own where that is known: see `Settings`."""
+
+    model: str | ModelAdapter
+    fallbacks: Sequence[str | ModelAdapter]
+    tools: Sequence[Any]
+    toolkit: Toolkits | ChooseToolkits
+    providers: Sequence[Provider | Target]
+    provider_options: Mapping[str, Mapping[str, Any]]
+    approve: Approver | Answer
+    observe: Observer | Sequence[Observer]
+    hooks: Hooks | Sequence[Hooks]
+    policy: Policy
+    system: str
+    deps: Any
+    effort: str
+    temperature: float
+    thinking: Literal["adaptive"] | int | Thinking
+    cache: Literal["auto", "off"]
+    http: httpx2.AsyncClient
+    journal: Journal | str | Path
+    results: ResultStore | str | Path
+    count_tokens: CountTokens
+    renderers: Mapping[type[Any], Callable[[Any], object]]
+    resizer: ImageResizer
+    clock: Clock
+    validator: SchemaValidator
+
+
+class Settings(SettingsButAnswer, total=False):
     """All by keyword; every one may be left out.
 
     `model`: a model id or an adapter (a ScriptedModel in tests); else what is configured (docs/configuration.md).
@@ -66,31 +95,7 @@ class Settings(TypedDict, total=False):
     these ports.
     """
 
-    model: str | ModelAdapter
-    fallbacks: Sequence[str | ModelAdapter]
-    tools: Sequence[Any]
-    toolkit: Toolkits | ChooseToolkits
-    providers: Sequence[Provider | Target]
-    provider_options: Mapping[str, Mapping[str, Any]]
-    approve: Approver | Answer
-    observe: Observer | Sequence[Observer]
-    hooks: Hooks | Sequence[Hooks]
-    policy: Policy
-    system: str
     answer: Any
-    deps: Any
-    effort: str
-    temperature: float
-    thinking: Literal["adaptive"] | int | Thinking
-    cache: Literal["auto", "off"]
-    http: httpx2.AsyncClient
-    journal: Journal | str | Path
-    results: ResultStore | str | Path
-    count_tokens: CountTokens
-    renderers: Mapping[type[Any], Callable[[Any], object]]
-    resizer: ImageResizer
-    clock: Clock
-    validator: SchemaValidator
 
 
 # Names that other libraries have, and what they are called here. The limits, by their names in `Policy`, too.

@@ -65,7 +65,7 @@ async def test_a_log_of_a_run(caplog: pytest.LogCaptureFixture) -> None:
     assert told[0] == ("DEBUG", "round 1: asks scripted scripted (auto)")
     assert told[1][0] == "WARNING"
     assert told[1][1].startswith("attempt 1 failed: ")
-    assert ("INFO", "round 1: calls look, look, save, save; 10 tokens in, 5 out") in told
+    assert ("INFO", "round 1: calls look, look, save, save; 10 tokens in, 5 out, by scripted") in told
     assert ("INFO", '→ look(word="one")') in told
     assert ("WARNING", 'hook before_tool: vetoed of look(word="bad"): not this') in told
     assert ("WARNING", "asks a person about save") in told

@@ -231,11 +231,12 @@ async def test_a_schema_requires_its_parameters_and_loosens_nothing_when_it_is_t
 
 
 async def test_an_endpoint_that_does_not_hold_the_schema_is_found_out_here(relay: Any) -> None:
-    relay(says('{"town": "Paris"}'))
+    there = relay(says('{"town": "Paris"}'), says('{"town": "Lyon"}'))
     async with geode.Runtime(model=CLAUDE) as runtime:
         served = await runtime.ask("Where?", response_schema=ANSWER)
     with pytest.raises(AnswerError):
         _ = served.value
+    assert len(there.bodies) == 2
 
 
 async def test_a_refusal_is_asked_for_once_and_nothing_is_loosened_for_it(relay: Any) -> None:

@@ -4,13 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from typing import Any, Final, Literal, TypeAlias
+from typing import Any, Final, Generic, Literal, TypeAlias, cast
+
+from typing_extensions import TypeVar
 
 from geode.domain.content import ToolUseBlock
 from geode.domain.conversation import Conversation
 from geode.domain.errors import AuthenticationError, BillingError, ModelCallError, RequestRefused, StreamInterrupted
 from geode.domain.failures import CallFailure, FailureClass, classify_retry_error
 from geode.domain.usage import Usage
+
+# What the answers of a session are, where it has a type of them.
+Value = TypeVar("Value", default=Any)
 
 ExhaustedReason: TypeAlias = Literal[
     "max_rounds",
@@ -54,7 +59,7 @@ def error_of(reason: FailedReason, why: str, failure: CallFailure | None) -> Mod
 
 
 @dataclass(frozen=True, slots=True)
-class Answered:
+class Answered(Generic[Value]):
     """The model ended by itself, with `text`.
 
     `value` is what it says, of the type that the session has as `answer`; it is stored nowhere.
@@ -65,9 +70,9 @@ class Answered:
     usage: Usage
     run_id: str
     reason: Literal["natural"] = "natural"
-    value: Any = field(default=None, init=False, compare=False, repr=False)
+    value: Value = field(default=cast("Any", None), init=False, compare=False, repr=False)
 
-    def with_value(self, value: Any) -> Answered:
+    def with_value(self, value: Value) -> Answered[Value]:
         """The same, with the value of its text."""
         valued = replace(self)
         object.__setattr__(valued, "value", value)
@@ -147,4 +152,4 @@ class Suspended:
 
 
 Ending: TypeAlias = Answered | Refused | Exhausted | Failed | Stopped
-Outcome: TypeAlias = Ending | Suspended
+Outcome: TypeAlias = Answered[Value] | Refused | Exhausted | Failed | Stopped | Suspended

@@ -118,7 +118,7 @@ def test_a_run_is_told_in_order(geode: Callable[..., Ran]) -> None:
     assert code == 0
     lines = out.splitlines()
     assert [line.split()[0] for line in lines[:5]] == ["run", "state", "began", "model", "spent"]
-    assert lines[4] == "spent   2 rounds, 2 tool calls, 30 tokens"
+    assert lines[4] == "spent   2 rounds, 2 tool calls, 30 tokens, 2 replies of unknown cost"
     assert lines[6:] == [
         "user    Add them",
         "model   I add.",
