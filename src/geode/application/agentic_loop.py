@@ -16,6 +16,7 @@ from geode.application.run import Run
 from geode.application.shelf import Shelf
 from geode.application.stage import checked_answers, decided
 from geode.application.streaming import Put, streamed
+from geode.application.tab import Tab
 from geode.application.tools_in_force import SessionTools, ToolsInForce
 from geode.domain.approval import Decision
 from geode.domain.codec import loads
@@ -142,7 +143,9 @@ class AgenticLoop(Generic[Value]):
         request = self._asking.request(conversation, catalog, run_id, limits=limits)
         cut = cut_for(conversation.turns, policy.compact_keep_rounds)
         try:
-            made = await compacted(self._asking, request, policy, cut, clock=around.clock, announcer=announcer, hooking=hooking)
+            made = await compacted(
+                self._asking, request, policy, cut, clock=around.clock, announcer=announcer, hooking=hooking, tab=Tab()
+            )
         finally:
             announcer.close()
         failed = made.swap().value_or(None)

@@ -56,9 +56,14 @@ class Asking:
 
     @property
     def windows(self) -> Mapping[str, int]:
-        """The tokens that the models read at most, by model id, where that is known."""
-        known = {self.model: window_of(self.adapter, self.model), **{one.owner.model: one.window for one in self.fallbacks}}
-        return {model: window for model, window in known.items() if window is not None}
+        """The tokens that the models read at most, by their names, where that is known."""
+        known = {self.owner.name: self.window, **{one.owner.name: one.window for one in self.fallbacks}}
+        return {name: window for name, window in known.items() if window is not None}
+
+    @property
+    def window(self) -> int | None:
+        """That of the model that is asked."""
+        return window_of(self.adapter, self.model)
 
     def serving(self, owner: Owner) -> Owner:
         """The model that a run goes on with which `owner` served before."""

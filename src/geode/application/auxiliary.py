@@ -13,6 +13,7 @@ from geode.application.announcer import Announcer
 from geode.application.askable import Askable
 from geode.application.one_call import one_call
 from geode.application.structured import DoesNotFit, TypedAnswer, typed_answer, value_of
+from geode.application.tab import Tab
 from geode.domain.answers import AnswerTerms, repair_text
 from geode.domain.content import Owner
 from geode.domain.conversation import Conversation
@@ -24,6 +25,7 @@ from geode.domain.prices import Price
 from geode.domain.reply import AdapterCallResult
 from geode.domain.request import AdapterCallRequest, Limits
 from geode.domain.retry import GiveUp, NextModel, RetryAfter, RetryPolicy, after_failure
+from geode.domain.spent import Spent
 from geode.domain.turns import AssistantTurn, Hint, UserTurn
 from geode.domain.usage import Usage
 from geode.domain.ways_out import way_on
@@ -74,9 +76,10 @@ def text_call(
     limits: Limits = Limits(),
     response_schema: Mapping[str, Any] | None = None,
     affinity: str = "",
+    cache_key: str = "",
 ) -> Ask:
-    """A call without tools. The target's effort, temperature and thinking go out with it; `affinity` is that of the calls
-    it belongs to, such as the id of the run whose summary it writes."""
+    """A call without tools. The target's effort, temperature and thinking go out with it; `affinity` and `cache_key` are
+    those of the calls it belongs to, such as the run whose summary it writes."""
 
     def request(target: Askable) -> AdapterCallRequest:
         return AdapterCallRequest(
@@ -89,6 +92,7 @@ def text_call(
             thinking=target.thinking,
             response_schema=response_schema,
             affinity=affinity,
+            cache_key=cache_key,
         )
 
     return request
@@ -124,13 +128,14 @@ async def run_with_retry_policy(
     policy: RetryPolicy = RetryPolicy(),
     announcer: Announcer | None = None,
     emit: Emit | None = None,
+    tab: Tab | None = None,
 ) -> Served:
     """An auxiliary call of one adapter: `target`, and then its `models` in their order, of which there are none by default.
 
     Raises as `call_with_failover` does.
     """
     others = (replace(target, owner=Owner(target.owner.adapter, model)) for model in models)
-    return await call_with_failover((target, *others), ask, clock=clock, policy=policy, announcer=announcer, emit=emit)
+    return await call_with_failover((target, *others), ask, clock=clock, policy=policy, announcer=announcer, emit=emit, tab=tab)
 
 
 async def call_with_failover(
@@ -141,6 +146,7 @@ async def call_with_failover(
     policy: RetryPolicy = RetryPolicy(),
     announcer: Announcer | None = None,
     emit: Emit | None = None,
+    tab: Tab | None = None,
 ) -> Served:
     """The reply of the first target that gives one: all attempts of the policy on it first, then the next one.
 
@@ -148,15 +154,16 @@ async def call_with_failover(
     BillingError, AuthenticationError, RequestRefused or StreamInterrupted at once, and ModelCallError for what else
     is final, each with the facts in `failure`, whose `usage` is that of all attempts; of a failure that passes by
     itself the last one, when all attempts are used up. `announcer` tells of every repetition and switch, `emit` of
-    what is said, where a request is streamed. Misuse for targets that are none or the same twice.
+    what is said, where a request is streamed; `tab` is told what attempts take, and says whether there may be more.
+    Misuse for targets that are none or the same twice.
     """
     _check(targets)
-    trying = _Trying(ask, policy, clock, announcer, emit)
+    trying = _Trying(ask, policy, clock, tab or Tab(), announcer=announcer, emit=emit)
     for place, target in enumerate(targets):
         following = targets[place + 1] if place + 1 < len(targets) else None
         reply = await trying.asked(target, following)
         if reply is not None:
-            return Served(reply, target.owner, trying.lost)
+            return Served(reply, target.owner, trying.lost.usage)
     raise AssertionError("the last target was asked and neither answered nor failed")
 
 
@@ -172,10 +179,13 @@ def _check(targets: Sequence[Askable]) -> None:
 class _Trying:
     """One call over its targets, and what became of those that failed."""
 
-    def __init__(self, ask: Ask, policy: RetryPolicy, clock: Clock, announcer: Announcer | None, emit: Emit | None) -> None:
+    def __init__(
+        self, ask: Ask, policy: RetryPolicy, clock: Clock, tab: Tab, *, announcer: Announcer | None, emit: Emit | None
+    ) -> None:
         self._ask, self._policy, self._clock, self._announcer, self._emit = ask, policy, clock, announcer, emit
+        self._tab = tab
         # What was spent on attempts that failed, as far as it was told.
-        self.lost = Usage()
+        self.lost = Spent()
         self._left: list[str] = []
         self._shown = False
         self._said: list[str] = []
@@ -189,16 +199,17 @@ class _Trying:
             answer = await self._once(adapter, request, target.price)
             failure = answer.swap().value_or(None)
             if failure is None:
+                self._tab.spent += Spent(answer.unwrap().usage)
                 return answer.unwrap()
-            self.lost += failure.usage or Usage()
+            self.lost += failure.spent
+            self._tab.spent += failure.spent
             failure = replace(failure, after_output=failure.after_output or self._shown, partial="".join(self._said))
             if self._announcer is not None:
                 await self._announcer.tell(events.ModelFailed, attempt=attempt, why=failure.message, usage=failure.usage)
             then = after_failure(self._policy, failure, attempt, self._clock.jitter(), is_last=following is None)
-            name = f"{target.owner.adapter} {target.owner.model}"
-            why = describe(name, failure, attempt, self._clock.now() - began)
+            why = describe(target.owner.name, failure, attempt, self._clock.now() - began)
             match then:
-                case RetryAfter(seconds):
+                case RetryAfter(seconds) if self._tab.allows(seconds):
                     await self._tell_retry(attempt, seconds, failure)
                     await self._clock.sleep(seconds)
                     attempt += 1
@@ -206,7 +217,7 @@ class _Trying:
                     self._left.append(why)
                     await self._tell_switch(attempt, target.owner, following.owner, why)
                     return None
-                case NextModel() | GiveUp():
+                case RetryAfter() | NextModel() | GiveUp():
                     raise self._error(why, failure)
 
     async def _once(
@@ -214,7 +225,8 @@ class _Trying:
     ) -> Result[AdapterCallResult, CallFailure]:
         self._shown, self._said = False, []
         cancelled = self._announcer.being_cancelled if self._announcer is not None else _being_cancelled
-        return await one_call(adapter, request, self._told, cancelled, price)
+        with self._tab.asking():
+            return await one_call(adapter, request, self._told, cancelled, price)
 
     async def _told(self, delta: Delta) -> None:
         self._shown = self._shown or not isinstance(delta, ThinkingPart)
@@ -241,7 +253,7 @@ class _Trying:
 
     def _told_usage(self, failure: CallFailure) -> Usage | None:
         """What was told of all attempts, and not of the last one alone."""
-        return failure.usage if self.lost == Usage() else self.lost
+        return failure.usage if self.lost == Spent() else self.lost.usage
 
 
 def _fitting(adapter: ModelAdapter, request: AdapterCallRequest) -> AdapterCallRequest:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from dataclasses import dataclass, replace
 
 from returns.result import Failure, Result, Success
@@ -9,13 +10,15 @@ from returns.result import Failure, Result, Success
 from geode.application.announcer import Announcer
 from geode.application.askable import Askable, askable, opened_within
 from geode.application.asking import Asking
-from geode.application.auxiliary import Ask, Served, run_with_retry_policy, text_call
+from geode.application.auxiliary import Served, run_with_retry_policy, text_call
 from geode.application.hooking import Hooking
+from geode.application.tab import Tab
 from geode.domain.choice import Auto, NoTools
-from geode.domain.compaction import INSTRUCTION, NOTHING_TO_LEAVE_OUT, shortened, unusable
+from geode.domain.compaction import INSTRUCTION, NOTHING_TO_LEAVE_OUT, halfway, shortened, unusable
 from geode.domain.content import Text
 from geode.domain.conversation import Conversation
 from geode.domain.errors import ModelCallError, RequestRefused
+from geode.domain.failures import FailureClass, classify_retry_error
 from geode.domain.negotiation import negotiate
 from geode.domain.policy import Policy
 from geode.domain.request import AdapterCallRequest
@@ -44,10 +47,9 @@ class Compaction:
 
 @dataclass(frozen=True, slots=True)
 class NotCompacted:
-    """There is no summary, for the reason `why`; `usage` is what was spent on it as far as it was told."""
+    """There is no summary, for the reason `why`; `error` is the failure of the call, where that is it."""
 
     why: str
-    usage: Usage = Usage()
     error: ModelCallError | None = None
 
 
@@ -66,6 +68,7 @@ async def compacted(
     clock: Clock,
     announcer: Announcer,
     hooking: Hooking,
+    tab: Tab,
 ) -> Result[Compaction, NotCompacted]:
     """The conversation of `request`, which would be asked next, with a summary in the place of what is before `cut`.
 
@@ -78,57 +81,111 @@ async def compacted(
     # What must not leave unguarded must not do so here either, whoever is asked.
     guarded = await hooking.before_model(request)
     if isinstance(guarded, Veto):
-        return Failure(NotCompacted(guarded.why, error=RequestRefused(guarded.why, None)))
-    refused = _refusal(asking.adapter, replace(guarded, conversation=shortened(whole, cut, "…")))
-    if refused:
-        # Such as a budget of thinking, where the thinking of the rounds that are kept stands before the cut.
+        return Failure(NotCompacted(guarded.why, RequestRefused(guarded.why, None)))
+    if refused := _refusal(asking.adapter, replace(guarded, conversation=shortened(whole, cut, "…"))):
         return Failure(NotCompacted(f"what is left could not be sent: {refused}"))
-    before = Conversation(whole.turns[:cut]).grown(UserTurn((Text(INSTRUCTION),)))
-    # Concluding calls are short; what is left to do is not.
-    limits = replace(request.limits, max_output_tokens=policy.max_output_tokens)
     other = asking.summariser()
-    if other is not None:
-        name, opening = other.owner.adapter, other.opened()
-        opened = await opened_within(limits.call_timeout_seconds, opening, name, announcer.being_cancelled)
-        if closed := opened.swap().value_or(""):
-            return Failure(NotCompacted(f"{name}, which writes summaries, cannot be asked: {closed}"))
-        target, ask = other, text_call(before, system=guarded.system, limits=limits, affinity=request.affinity)
-    else:
-        target, ask = _continued(asking, replace(guarded, conversation=before, limits=limits, streamed=False))
-    written = await _summary(target, ask, policy.retry, clock, announcer)
+    if other is not None and (closed := await _closed(other, request.limits.call_timeout_seconds, announcer)):
+        return Failure(NotCompacted(f"{other.owner.adapter}, which writes summaries, cannot be asked: {closed}"))
+    writing = _Writing(asking, other, replace(guarded, streamed=False), policy.retry, clock, announcer, tab)
+    written = await writing.of(Conversation(whole.turns[:cut]))
     return written.map(lambda served: Compaction(shortened(whole, cut, served.text), served))
 
 
-async def _summary(
-    target: Askable, ask: Ask, retry: RetryPolicy, clock: Clock, announcer: Announcer
-) -> Result[Served, NotCompacted]:
-    """A reply that can stand for a summary. What it took is told in any case."""
-    told = {"adapter": target.owner.adapter, "model": target.owner.model}
-    try:
-        served = await run_with_retry_policy(target, ask, clock=clock, policy=retry, announcer=announcer)
-    except ModelCallError as error:
-        usage = (error.failure.usage if error.failure is not None else None) or Usage()
-        why = f"the summary failed: {error}"
-        await announcer.tell(events.Summarised, **told, usage=usage, route="", request_id="", why=why)
-        return Failure(NotCompacted(why, usage, error))
-    reply, why = served.reply, unusable(served.reply)
-    id = reply.request_id
-    await announcer.tell(events.Summarised, **told, usage=served.usage, route=reply.route, request_id=id, why=why)
-    return Failure(NotCompacted(why, served.usage)) if why else Success(served)
+async def _closed(target: Askable, seconds: float, announcer: Announcer) -> str:
+    """Why the model cannot be had, or ""."""
+    opened = await opened_within(seconds, target.opened(), target.owner.adapter, announcer.being_cancelled)
+    return opened.swap().value_or("")
 
 
-def _continued(asking: Asking, request: AdapterCallRequest) -> tuple[Askable, Ask]:
-    """Whom to ask and what, where the model that is asked writes the summary itself."""
-    adapter = asking.adapter
+@dataclass(frozen=True, slots=True)
+class _Writing:
+    """Who writes a summary, and how: `request` is what the model that is asked would be asked next."""
+
+    asking: Asking
+    other: Askable | None
+    request: AdapterCallRequest
+    retry: RetryPolicy
+    clock: Clock
+    announcer: Announcer
+    tab: Tab
+
+    async def of(self, before: Conversation) -> Result[Served, NotCompacted]:
+        """A summary of `before`. What is itself too long for one is summarised by halves, the second with the first."""
+        written = await self._once(before)
+        failed = written.swap().value_or(None)
+        half = halfway(before.turns) if failed is not None and _is_too_long(failed) else None
+        if half is None or not self.tab.allows(0.0):
+            return written
+        first = await self.of(Conversation(before.turns[:half]))
+        if first.swap().value_or(None) is not None:
+            return first
+        shorter = shortened(before, half, first.unwrap().text)
+        if len(shorter.turns) >= len(before.turns):
+            return written
+        second = await self.of(shorter)
+        return second.map(lambda served: replace(served, lost=first.unwrap().usage + served.lost))
+
+    async def _once(self, before: Conversation) -> Result[Served, NotCompacted]:
+        """A reply that can stand for a summary. What it took is told in any case."""
+        target, request = await self._asked(before.grown(UserTurn((Text(INSTRUCTION),))))
+        told = {"adapter": target.owner.adapter, "model": target.owner.model}
+        tab = self.tab.inside()
+
+        async def tell(why: str, route: str = "", id: str = "") -> None:
+            usage = tab.whole.usage
+            await self.announcer.tell(events.Summarised, **told, usage=usage, route=route, request_id=id, why=why)
+
+        try:
+            served = await run_with_retry_policy(
+                target, lambda _: request, clock=self.clock, policy=self.retry, announcer=self.announcer, tab=tab
+            )
+        except ModelCallError as error:
+            why = f"the summary failed: {error}"
+            await tell(why)
+            return Failure(NotCompacted(why, error))
+        except asyncio.CancelledError:
+            self.announcer.soon(tell("it was cut short"))
+            raise
+        finally:
+            self.tab.spent += tab.whole
+        why = unusable(served.reply)
+        await tell(why, served.reply.route, served.reply.request_id)
+        return Failure(NotCompacted(why)) if why else Success(served)
+
+    async def _asked(self, before: Conversation) -> tuple[Askable, AdapterCallRequest]:
+        """Whom to ask and what. What the other model cannot be shown, the one that is asked was shown before."""
+        request = self.request
+        if self.other is not None:
+            shared = self.other.owner.adapter == self.asking.owner.adapter
+            text = text_call(
+                before,
+                system=request.system,
+                limits=request.limits,
+                affinity=request.affinity,
+                cache_key=request.cache_key if shared else "",
+            )
+            asked = text(self.other)
+            if not _refusal(await self.other.opened(), asked):
+                return self.other, asked
+        own = askable(self.asking.adapter, self.asking.model, price=self.asking.price)
+        return own, _continued(self.asking.adapter, replace(request, conversation=before))
+
+
+def _is_too_long(failed: NotCompacted) -> bool:
+    failure = None if failed.error is None else failed.error.failure
+    return failure is not None and classify_retry_error(failure) is FailureClass.CONTEXT_OVERFLOW
+
+
+def _continued(adapter: ModelAdapter, request: AdapterCallRequest) -> AdapterCallRequest:
+    """The request with which the model that is asked writes the summary itself."""
     request = replace(request, response_schema=None)
     # The tools stay, for the provider's cache of what was sent before holds only behind the same ones.
     asked = replace(request, tool_choice=NoTools()) if request.tools else request
     if "none" not in adapter.capabilities.choices:
         asked = replace(request, tools=(), tool_choice=Auto(), deferred=frozenset())
-    if _refusal(adapter, asked):
-        # Cut off where it is, the history may hold calls after which a budget of thinking would be refused.
-        asked = replace(asked, thinking=None)
-    return askable(adapter, asking.model, price=asking.price), lambda _: asked
+    # Cut off where it is, the history may hold calls after which a budget of thinking would be refused.
+    return replace(asked, thinking=None) if _refusal(adapter, asked) else asked
 
 
 def _refusal(adapter: ModelAdapter, request: AdapterCallRequest) -> str:

@@ -60,7 +60,7 @@ class Equipment:
         self.announcer = Announcer(before.terms.run_id, around.observers, put or around.put, before.counters.rounds, told)
         self.hooking = Hooking(around.hooks, tools, self.announcer, policy.tool_timeout_seconds)
         self._policy = policy
-        window = asking.windows.get(asking.serving(before.terms.owner).model)
+        window = asking.windows.get(asking.serving(before.terms.owner).name)
         self.guard = ResultGuard(policy, window, around.count_tokens, shelf, self.announcer)
         self.contents = self._contents_for(asking)
         self._stage: StagePerformer | None = None
@@ -96,7 +96,7 @@ class Equipment:
 
     def _fit(self, asking: Asking) -> None:
         """Results are made for the model that is asked from here on."""
-        self.guard.fit(asking.windows.get(asking.model))
+        self.guard.fit(asking.window)
         self.contents = self._contents_for(asking)
         if self._stage is not None:
             self._stage.fit(self.contents)

@@ -13,14 +13,17 @@ from geode.application.compacting import NotCompacted, compacted, told_usage
 from geode.application.foreign import handed
 from geode.application.hooking import Hooking
 from geode.application.one_call import one_call
+from geode.application.tab import Tab
 from geode.application.tools_in_force import ToolsInForce
 from geode.domain.binding import bound
+from geode.domain.budget import allows
 from geode.domain.call_ids import with_unique_ids
 from geode.domain.choice import Named, ToolChoice, choice_word
 from geode.domain.compaction import cut_for
 from geode.domain.content import Owner
 from geode.domain.conversation import Conversation
 from geode.domain.loop.actions import CallModel, Compact, SwitchModel
+from geode.domain.loop.calling import output_limit
 from geode.domain.loop.inputs import CallRefused, Compacted, Input, ModelFailed, ModelReplied, Switched
 from geode.domain.loop.replies import answer_given
 from geode.domain.loop.state import State
@@ -28,6 +31,7 @@ from geode.domain.models import row_of
 from geode.domain.negotiation import negotiate
 from geode.domain.reply import AdapterCallResult
 from geode.domain.request import AdapterCallRequest, Limits
+from geode.domain.spent import Spent
 from geode.domain.thinking import ThinkingBudget
 from geode.domain.tool_search import as_run
 from geode.domain.verdicts import Unknown
@@ -54,7 +58,7 @@ class ModelCall:
         self._asking, self._session, self._owner = asking, asking, asking.owner
         self._tools, self._clock = tools, clock
         self._announcer, self._hooking, self._asks = announcer, hooking, asks
-        self._asked, self._shown = False, False
+        self._tab, self._shown = Tab(), False
         self._said: list[str] = []
         self._noticed = set[str]()
 
@@ -85,9 +89,9 @@ class ModelCall:
             tool_choice=_shown(sent.tool_choice),
             wrap_up=call.wrap_up is not None,
         )
-        self._asked, self._shown, self._said = True, False, []
-        answer = await one_call(adapter, sent, self._emit, self._announcer.being_cancelled, self._asking.price)
-        self._asked = False
+        self._tab, self._shown, self._said = Tab(), False, []
+        with self._tab.asking():
+            answer = await one_call(adapter, sent, self._emit, self._announcer.being_cancelled, self._asking.price)
         failure = answer.swap().value_or(None)
         if failure is not None:
             facts = replace(failure, after_output=failure.after_output or self._shown, partial="".join(self._said))
@@ -99,9 +103,15 @@ class ModelCall:
         left_out = () if request is built else [tool.name for tool in built.tools if tool not in request.tools]
         return await self._replied(state, call, reply if items is reply.items else replace(reply, items=items), left_out)
 
-    def cut_short(self) -> str | None:
-        """What had been shown of the reply that was being given when the waiting for it was ended; None where none was."""
-        return "".join(self._said) if self._asked else None
+    @property
+    def shown(self) -> str:
+        """The text of a reply that was being given when the waiting for it was ended."""
+        return "".join(self._said) if self._tab.open else ""
+
+    @property
+    def spent(self) -> Spent:
+        """What calls had taken that were under way when the waiting for them was ended, and that no input tells of."""
+        return self._tab.whole
 
     async def compact(self, state: State, asked: Compact) -> Compacted:
         """The conversation as the application makes it shorter, or as geode does where the policy says so."""
@@ -122,16 +132,27 @@ class ModelCall:
         # Refused as it is, less is kept than was asked for, and in the end only the last prompt.
         keep = policy.compact_keep_rounds if asked.ahead or state.counters.compactions == 1 else 0
         cut = cut_for(state.closed.turns, keep, or_fewer=not asked.ahead)
-        request = self._request(state, asked.call, streamed=False)
+        # A reply that concludes is short; what is left to do is not.
+        request = self._request(state, replace(asked.call, max_output_tokens=output_limit(state)), streamed=False)
+        tab = self._tab = Tab(lambda spent, seconds: allows(state, spent, self._clock.now() + seconds))
+        self._said = []
         made = await compacted(
-            self._asking, request, policy, cut, clock=self._clock, announcer=self._announcer, hooking=self._hooking
+            self._asking,
+            request,
+            policy,
+            cut,
+            clock=self._clock,
+            announcer=self._announcer,
+            hooking=self._hooking,
+            tab=tab,
         )
+        self._tab = Tab()
         failed = made.swap().value_or(None)
         if failed is not None:
-            return await self._not_compacted(asked, failed)
+            return await self._not_compacted(asked, failed, tab.spent)
         compaction = made.unwrap()
         await self._tell_compacted(state, asked, compaction.conversation, compaction.served)
-        return Compacted(self._clock.now(), compaction.conversation, usage=compaction.usage)
+        return Compacted(self._clock.now(), compaction.conversation, spent=tab.spent)
 
     async def _tell_compacted(self, state: State, asked: Compact, found: Conversation, served: Served | None = None) -> None:
         model, turns = state.terms.owner.model, len(state.closed.turns)
@@ -141,9 +162,9 @@ class ModelCall:
             text += f", with a summary by {served.owner.model} ({told_usage(served.usage)})"
         await self._announcer.notice("compacted", text)
 
-    async def _not_compacted(self, asked: Compact, failed: NotCompacted) -> Compacted:
+    async def _not_compacted(self, asked: Compact, failed: NotCompacted, spent: Spent = Spent()) -> Compacted:
         await self._announcer.notice("not_compacted", f"{asked.why}; it was not compacted: {failed.why}")
-        return Compacted(self._clock.now(), None, failed.why, failed.usage)
+        return Compacted(self._clock.now(), None, failed.why, spent)
 
     def _request(self, state: State, call: CallModel, *, streamed: bool) -> AdapterCallRequest:
         """The request for the pending call."""

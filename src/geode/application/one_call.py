@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable
 from dataclasses import replace
-from functools import partial
 from typing import cast
 
 from returns.result import Failure, Result
@@ -15,8 +14,9 @@ from geode.domain.failures import CallFailure
 from geode.domain.prices import Price, priced
 from geode.domain.reply import AdapterCallResult
 from geode.domain.request import AdapterCallRequest
+from geode.domain.usage import Usage
 from geode.domain.ways_out import of_unknown_model
-from geode.ports.model import Emit, ModelAdapter
+from geode.ports.model import Delta, Emit, ModelAdapter
 
 
 async def one_call(
@@ -31,6 +31,23 @@ async def one_call(
     An AssertionError passes, since it is meant for a test, and so does what is no Exception, since
     it is meant for whoever runs the program; but no adapter ends the program by SystemExit.
     """
+    begun = False
+
+    async def heard(delta: Delta) -> None:
+        nonlocal begun
+        begun = True
+        await emit(delta)
+
+    answer = await _answered(adapter, request, heard, being_cancelled)
+    known = (row.prefix for row in adapter.capabilities.models)
+    failed = answer.alt(lambda failure: of_unknown_model(failure, request.model, known, adapter.name))
+    replied = failed.map(lambda reply: replace(reply, usage=priced(reply.usage, price)))
+    return replied.alt(lambda failure: _with_cost(failure, price, begun=begun))
+
+
+async def _answered(
+    adapter: ModelAdapter, request: AdapterCallRequest, emit: Emit, being_cancelled: Callable[[], bool]
+) -> Result[AdapterCallResult, CallFailure]:
     seconds = request.limits.call_timeout_seconds
     deadline = asyncio.timeout(seconds)
     try:
@@ -45,15 +62,21 @@ async def one_call(
             raise
         return _late(seconds) if deadline.expired() else _broken(error)
     if isinstance(answer, Result):
-        known = (row.prefix for row in adapter.capabilities.models)
-        result = cast("Result[AdapterCallResult, CallFailure]", answer)
-        failed = result.alt(lambda failure: of_unknown_model(failure, request.model, known, adapter.name))
-        return failed.map(lambda reply: replace(reply, usage=priced(reply.usage, price))).alt(partial(_with_cost, price))
+        return cast("Result[AdapterCallResult, CallFailure]", answer)
     return _failure(f"the adapter returned {kind_of(answer)}, not a Success or a Failure")
 
 
-def _with_cost(price: Price | None, failure: CallFailure) -> CallFailure:
-    return failure if failure.usage is None else replace(failure, usage=priced(failure.usage, price))
+def _with_cost(failure: CallFailure, price: Price | None, *, begun: bool) -> CallFailure:
+    """What an attempt has cost that came to nothing.
+
+    Of a reply that had begun, what was told so far is not all of it, but for what the provider says that it charged.
+    """
+    told = failure.usage
+    charged = told is not None and told.cost_usd is not None
+    known = None if told is None else priced(told, price)
+    if charged or not (begun or failure.phase == "stream"):
+        return replace(failure, usage=known)
+    return replace(failure, usage=replace(known or Usage(), unpriced_calls=1), broke_off=True)
 
 
 def _late(seconds: float) -> Result[AdapterCallResult, CallFailure]:

@@ -104,7 +104,7 @@ class Run:
             found = await self._performed()
             if found is not None:
                 return found
-        return StopRequested(self._clock.now(), self._call.cut_short() if self._cut_short else None)
+        return StopRequested(self._clock.now(), self._call.shown, self._call.spent)
 
     async def _performed(self) -> Input | None:
         """What came of the pending action, or None when the waiting for it was ended."""
@@ -177,7 +177,7 @@ class Run:
             if isinstance(self.state.pending, RunStage) and finished.result.call_id in self.state.pending.start:
                 self._keep(finished)
         if not isinstance(self.state.pending, Finish):
-            self._keep(Interrupted(self._clock.now()))
+            self._keep(Interrupted(self._clock.now(), self._call.spent))
         if self._announcer.heard:
             self._announcer.soon(self._tell_abort(before, self.state, kind_of(error)))
 

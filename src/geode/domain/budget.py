@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Final
 
 from geode.domain.loop.outcome import ExhaustedReason
 from geode.domain.loop.state import State
 from geode.domain.policy import Policy
+from geode.domain.spent import Spent
 from geode.domain.usage import Usage
 
 WRAP_UP_TEXT: Final = (
@@ -30,6 +32,11 @@ def exhausted(state: State) -> ExhaustedReason | None:
     if left is not None and left <= 0:
         return "token_budget"
     return "cost_budget" if _too_dear(state) else None
+
+
+def allows(state: State, spent: Spent, at: float) -> bool:
+    """Whether another attempt may be made at the time `at`, after `spent` came on top."""
+    return exhausted(replace(state, now=max(state.now, at), counters=state.counters.charged(spent))) is None
 
 
 def tokens_left(state: State) -> int | None:
@@ -60,7 +67,8 @@ def _untold(state: State) -> bool:
 
 def why_exhausted(state: State, reason: ExhaustedReason) -> str:
     """What the operator has to know beside the reason: "" for nothing."""
-    known = state.counters.last_usage.cost_usd is not None and not _untold(state)
+    last = state.counters.last_usage
+    known = (last == Usage() or last.cost_usd is not None) and not _untold(state)
     return "" if known or reason != "cost_budget" else COST_UNKNOWN
 
 

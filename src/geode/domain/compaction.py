@@ -12,6 +12,7 @@ from typing import Final
 from geode.domain.content import Document, DocumentUrl, Image, ImageUrl, Part, Text
 from geode.domain.conversation import Conversation
 from geode.domain.json_value import dump_json
+from geode.domain.offload import named_in, with_known_refs
 from geode.domain.reply import AdapterCallResult, Stop
 from geode.domain.turns import AssistantTurn, Hint, ToolResultsTurn, Turn, UserTurn, parts_of, visible
 
@@ -52,11 +53,19 @@ def cut_for(turns: Sequence[Turn], keep_rounds: int, *, or_fewer: bool = False) 
     return useful[0] if useful else None
 
 
+def halfway(turns: Sequence[Turn]) -> int | None:
+    """The last place in the first half that leaves out a reply, else the first one after it; None where there is none."""
+    replies = [isinstance(turn, AssistantTurn) for turn in turns]
+    useful = [cut for cut in cut_points(turns) if any(replies[:cut])]
+    early = [cut for cut in useful if cut <= len(turns) // 2]
+    return early[-1] if early else next(iter(useful), None)
+
+
 def shortened(conversation: Conversation, cut: int, summary: str) -> Conversation:
     """`conversation` with the summary in the place of the turns before `cut`; the last prompt stays in any case."""
     before, after = conversation.turns[:cut], conversation.turns[cut:]
     prompts = () if any(map(_is_prompt, after)) else tuple(filter(_is_prompt, before))[-1:]
-    told = UserTurn((), (Hint("summary", summary_text(before, prompts, summary)),))
+    told = UserTurn((), (Hint("summary", summary_text(before, prompts, with_known_refs(summary, named_in(before)))),))
     return Conversation((told, *prompts, *after))
 
 
@@ -103,7 +112,7 @@ def unusable(reply: AdapterCallResult) -> str:
     """Why the reply is no summary; "" for one that is."""
     if reply.calls:
         return "the model called tools instead of writing a summary"
-    if reply.stop is not Stop.END:
+    if reply.stop not in (Stop.END, Stop.TOOL_CALLS):  # servers mix up these two words
         return f"the summary broke off: {reply.stop_word or reply.stop.value}"
     return "" if reply.text.strip() else "the summary is empty"
 

@@ -187,6 +187,11 @@ class Owner:
     adapter: str
     model: str
 
+    @property
+    def name(self) -> str:
+        """As people are told it: several adapters may serve a model of one id."""
+        return f"{self.adapter} {self.model}"
+
 
 @dataclass(frozen=True, slots=True)
 class Opaque:

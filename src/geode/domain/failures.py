@@ -8,6 +8,7 @@ from enum import Enum
 from typing import Final, Literal, TypeAlias
 
 from geode.domain.quota import Quota
+from geode.domain.spent import Spent
 from geode.domain.usage import Usage
 
 Phase: TypeAlias = Literal["connect", "response", "stream"]
@@ -32,7 +33,8 @@ class CallFailure:
     `after_output` says that text or a call had been shown. `way_out` is what the operator may change.
     `quota` is what the provider told of the account's limits; `subscription` says that the credential is that of
     a plan, which pays for a span of time and not for each call. `partial` is the text that had been shown, `usage`
-    what had been reported of tokens when it broke off, None for nothing.
+    what had been reported of tokens when it broke off, None for nothing. `broke_off`: some of the reply had come, and what
+    it took was not told to its end; it is one of the `unpriced_calls` of `usage`.
     """
 
     status: int | None
@@ -49,6 +51,12 @@ class CallFailure:
     subscription: bool = False
     partial: str = ""
     usage: Usage | None = None
+    broke_off: bool = False
+
+    @property
+    def spent(self) -> Spent:
+        """What the attempt has spent."""
+        return Spent(self.usage or Usage(), broken_off=int(self.broke_off))
 
 
 class FailureClass(Enum):

@@ -21,7 +21,7 @@ from geode.domain.sent_media import carried, shown, with_words
 from geode.domain.sent_tools import tools_problem
 from geode.domain.thinking import ThinkingBudget, thinking_kind
 from geode.domain.tool_search import SEARCH
-from geode.domain.turns import AssistantTurn, ToolResultsTurn, Turn, UserTurn, visible
+from geode.domain.turns import AssistantTurn, ToolResultsTurn, Turn, UserTurn, hints_of, visible
 from geode.domain.without_calls import without_calls
 
 AdjustmentKind: TypeAlias = Literal["text_only", "media_left_out", "thinking_dropped", "output_unbounded"]
@@ -70,7 +70,7 @@ def negotiate(adapter: str, request: AdapterCallRequest, able: Capabilities) -> 
     if problem is not None:
         return Failure(f"{adapter}: {problem}" if problem.startswith("model ") else problem)
     adjustments: list[Adjustment] = []
-    for adjust in (_without_tools, _with_words, _without_stale_thinking, _without_calls, _unbounded):
+    for adjust in (_without_tools, _with_words, _without_stale_thinking, _without_late_budget, _without_calls, _unbounded):
         request, adjustment = adjust(request, target)
         adjustments += [adjustment] if adjustment else []
     return Success(Negotiated(request, tuple(adjustments)))
@@ -148,8 +148,17 @@ def _of_thinking(request: AdapterCallRequest, target: _Target) -> Iterator[str]:
     limit = request.limits.max_output_tokens
     if isinstance(thinking, ThinkingBudget) and limit is not None and limit <= thinking.tokens:
         yield f"model {model} needs more output tokens than its thinking budget of {thinking.tokens}, not {limit}"
-    if isinstance(thinking, ThinkingBudget) and _goes_on_without_thinking(request, target.owner):
+    if _is_late_budget(request, target) and not _was_cut(request):
         yield f"model {model} cannot think by a budget after calls that it made without; leave the budget out here"
+
+
+def _is_late_budget(request: AdapterCallRequest, target: _Target) -> bool:
+    return isinstance(request.thinking, ThinkingBudget) and _goes_on_without_thinking(request, target.owner)
+
+
+def _was_cut(request: AdapterCallRequest) -> bool:
+    """Whether a summary stands in the place of its beginning: the thinking of the calls that are kept may be gone with it."""
+    return any(hint.kind == "summary" for hint in hints_of(request.turns))
 
 
 def _goes_on_without_thinking(request: AdapterCallRequest, owner: Owner) -> bool:
@@ -271,6 +280,14 @@ def _without_stale_thinking(request: AdapterCallRequest, target: _Target) -> _Ad
         return request, None
     changed = "system text, tools or earlier turns changed, so the thinking from before stays behind"
     return left, Adjustment("thinking_dropped", f"model {request.model}: {changed}")
+
+
+def _without_late_budget(request: AdapterCallRequest, target: _Target) -> _Adjusted:
+    """What a summary took away is no mistake of the caller: the budget holds again from the next prompt on."""
+    if not _is_late_budget(request, target):
+        return request, None
+    text = f"model {request.model}: the thinking before its last calls was summarised, so it goes on without a budget"
+    return replace(request, thinking=None), Adjustment("thinking_dropped", text)
 
 
 def _unbounded(request: AdapterCallRequest, target: _Target) -> _Adjusted:

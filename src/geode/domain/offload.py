@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import base64
 import re
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import Final, Literal, TypeAlias
 
@@ -22,7 +22,7 @@ from geode.domain.errors import Misuse
 from geode.domain.json_value import clean_text
 from geode.domain.shape import shape_of
 from geode.domain.tokens import CountTokens, estimate_tokens, exceeds, longest_head, longest_tail
-from geode.domain.turns import ToolResultsTurn, Turn
+from geode.domain.turns import ToolResultsTurn, Turn, hints_of
 
 Remedy: TypeAlias = Literal["offload", "cut", "keep"]
 
@@ -33,6 +33,7 @@ LEAST_TOKENS: Final = 128
 REF_BYTES: Final = 16
 # 16 bytes in base 32, without upper case: there are file systems that do not know it from lower case.
 _REF: Final = re.compile(r"r_[a-z2-7]{26}")
+_REFS_IN: Final = re.compile(rf"\b{_REF.pattern}\b")
 _HEAD_SHARE: Final = 2 / 3
 _LOOKED_AT: Final = 64
 
@@ -196,6 +197,13 @@ def named(results: Iterable[ToolResult]) -> frozenset[str]:
     return frozenset(result.ref_id for result in results if is_ref(result.ref_id))
 
 
-def named_in(turns: Iterable[Turn]) -> frozenset[str]:
-    """The ids of the stored results that these turns name."""
-    return named(result for turn in turns if isinstance(turn, ToolResultsTurn) for result in turn.results)
+def named_in(turns: Sequence[Turn]) -> frozenset[str]:
+    """The ids of the stored results that these turns name, also those in a summary of turns that are gone."""
+    found = named(result for turn in turns if isinstance(turn, ToolResultsTurn) for result in turn.results)
+    summaries = (hint.text for hint in hints_of(turns) if hint.kind == "summary")
+    return found.union(*(_REFS_IN.findall(text) for text in summaries))
+
+
+def with_known_refs(text: str, known: Collection[str]) -> str:
+    """A summary, in which no id stands that what it is a summary of does not name: a summary lets its ids be read."""
+    return _REFS_IN.sub(lambda found: found[0] if found[0] in known else "(an id that is not known)", text)

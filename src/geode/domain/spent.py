@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Final
 
 from geode.domain.usage import Usage
 
@@ -11,7 +12,7 @@ from geode.domain.usage import Usage
 class Spent:
     """Counts in the budgets of a run: tokens and their cost, and executions of tools.
 
-    `broken_off` are those of the `unpriced_calls` of which nobody told any tokens, because their reply broke off.
+    `broken_off` are those of the `unpriced_calls` whose reply broke off before all of its tokens were told.
     """
 
     usage: Usage = Usage()
@@ -20,3 +21,7 @@ class Spent:
 
     def __add__(self, other: Spent) -> Spent:
         return Spent(self.usage + other.usage, self.tool_calls + other.tool_calls, self.broken_off + other.broken_off)
+
+
+# A call of whose reply something had come, or may have, and nobody told what it took.
+BROKEN_OFF: Final = Spent(Usage(unpriced_calls=1), broken_off=1)

@@ -92,7 +92,7 @@ def prepare(settings: Settings, lends: Callable[[Declared, Surroundings], Lends]
     policy = _policy(settings)
     check_search_name(own, policy.defer_above, sources)
     if policy.max_cost_usd is not None:
-        models.refuse_unpriced()
+        models.refuse_unpriced(compacts=policy.compact_above is not None)
     prepared = Prepared(
         models,
         settings.get("system", ""),

@@ -144,7 +144,7 @@ class _Sessions(Generic[Value]):
             async with self._connecting:
                 if await prepared.tools.open():
                     say_what_is_denied(prepared)
-            extra, shelf = prepared.long_results.opened(asking.windows.get(asking.model))
+            extra, shelf = prepared.long_results.opened(asking.window)
             if shelf is not None:
                 lent.push_async_callback(shelf.close)
             kits = tuple(kit for kit in (prepared.toolkit, chosen) if kit)

@@ -107,8 +107,10 @@ class Spending:
         """Count a call beside the rounds, after which the conversation is another one."""
         if usage == Usage():
             return  # it failed and nothing was told of it
-        one = Spent(failed=1) if failed else Spent(replies=1)
-        self._by_model[name] = self._by_model.get(name, Spent()) + one + Spent(usage=priced(usage, None))
+        one = Spent(failed=1, usage=usage) if failed else Spent(replies=1, usage=priced(usage, None))
+        if failed and not usage.total_tokens and usage.cost_usd is None:
+            one = Spent(cut_short=1)
+        self._by_model[name] = self._by_model.get(name, Spent()) + one
         self.conversation_tokens = None
 
     def cut_off(self) -> None:
@@ -119,9 +121,10 @@ class Spending:
     def _failed(self, run: str, usage: Usage | None) -> None:
         """An attempt that got no word has cost nothing; one whose reply broke off may have."""
         begun = self._open.get(run, (("", ""), False))[1]
-        if usage is not None:
+        told = usage is not None and (usage.total_tokens or usage.cost_usd is not None)
+        if usage is not None and told:
             self._add(run, Spent(failed=1, usage=priced(usage, None)))
-        elif begun:
+        elif begun or usage is not None:
             self._add(run, Spent(cut_short=1))
         self._open.pop(run, None)
 

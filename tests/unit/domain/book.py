@@ -192,7 +192,7 @@ class Book:
                 self.end("Failed", "model_error") if refused else self.call_model(attempt=1, again=True)
             case ToolsChanged(tools=tools):
                 self.tools = tools
-            case Compacted(conversation=shorter, usage=usage):
+            case Compacted(conversation=shorter, spent=Spent(usage=usage)):
                 self.lost.append(usage)
                 self.last = usage if shorter is not None and self.last == Usage() else self.last
                 self.compacted(None if shorter is None else len(shorter.turns))
@@ -200,9 +200,11 @@ class Book:
                 self.call_model(attempt=self.last_call[2] + 1)
             case TimePassed():
                 self.look()
-            case StopRequested(partial=partial):
-                self.stopped(shown=partial or "")
-            case Interrupted():
+            case StopRequested(partial=partial, spent=spent):
+                self.lost.append(spent.usage)
+                self.stopped(shown=partial)
+            case Interrupted(spent=spent):
+                self.lost.append(spent.usage)
                 self.stopped(cancelled=True)
             case _:
                 self.came_of_a_call(input)
@@ -333,8 +335,7 @@ class Book:
         if reply.stop is Stop.ERROR:
             return self.end("Failed", "model_error")
         if reply.stop is Stop.CONTEXT_EXCEEDED:
-            self.store(reply.text)
-            return self.end("Exhausted", "context_exhausted")
+            return self.out_of_window(reply)
         if reply.calls and fits:
             return self.ended_early(reply.text, len(ids))
         if reply.calls:
@@ -376,11 +377,27 @@ class Book:
         if left is None and self.pending[1]:
             return self.call_model(attempt=self.last_call[2], again=True)
         if left is None:
-            return self.end("Exhausted", "context_exhausted")
+            return self.end("Exhausted", self.used_up() or "context_exhausted")
         gone = len(self.turns) - (left - 1)
         self.gone += [turn[1] for turn in self.turns[:gone] if turn[0] == "assistant"]
         self.turns = [("user",), *self.turns[gone:]]
         return self.call_model(attempt=self.last_call[2], again=True)
+
+    def out_of_window(self, reply: AdapterCallResult) -> None:
+        """Where nothing was said the round was none."""
+        if not reply.text.strip() and not reply.calls:
+            self.lost.append(self.usages.pop())
+            return self.overflowed()
+        self.store(reply.text)
+        return self.end("Exhausted", "context_exhausted")
+
+    def overflowed(self) -> None:
+        """At most two compactions in a run."""
+        if not self.can_compact or self.compactions >= 2:
+            return self.end("Exhausted", "context_exhausted")
+        self.compactions += 1
+        self.pending = ("compact", False)
+        return None
 
     def failed(self, failure: CallFailure, jitter: float) -> None:
         """Transient failures are tried three times in all of each model, others never again, and of no other model."""
@@ -399,11 +416,7 @@ class Book:
             self.pending = ("switch", self.models[1])
             return None
         if failure.error_code == "context_length_exceeded":
-            if not self.can_compact or self.compactions >= 2:
-                return self.end("Exhausted", "context_exhausted")
-            self.compactions += 1
-            self.pending = ("compact", False)
-            return None
+            return self.overflowed()
         reasons = {400: "request_error", 401: "auth_error", 402: "billing_error"}
         return self.end("Failed", reasons.get(failure.status or 0, "model_error"), self.said_and(failure.partial))
 

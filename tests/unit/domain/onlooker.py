@@ -48,7 +48,7 @@ from geode.domain.loop.step import step
 from geode.domain.policy import Policy
 from geode.domain.reply import AdapterCallResult, Stop
 from geode.domain.rounds import executions
-from geode.domain.spent import Spent
+from geode.domain.spent import BROKEN_OFF, Spent
 from geode.domain.tiers import SafetyTier
 from geode.domain.tools import ToolFacts
 from geode.domain.turns import AssistantTurn, ToolResultsTurn, UserTurn
@@ -161,7 +161,7 @@ class Onlooker:
         self.fallbacks = OTHERS[: pick([0, 1, 2, 2])]
         models = [owner.model for owner in (OWNER, *self.fallbacks)]
         windows = pick([{}, dict.fromkeys(models, 40), dict.fromkeys(models[:1], 30)])
-        self.windows = windows
+        self.windows = {one.name: windows[one.model] for one in (OWNER, *self.fallbacks) if one.model in windows}
         self.state = begun(
             self.policy,
             tools=self.tools,
@@ -170,7 +170,7 @@ class Onlooker:
             first_choice=first_choice,
             fallbacks=self.fallbacks,
             answer=typed,
-            windows=windows,
+            windows=self.windows,
         )
         self.book = Book(
             self.policy,
@@ -237,9 +237,9 @@ class Onlooker:
 
     def stop(self) -> Input:
         """The model may have been asked, and may have shown something."""
-        shown = self.pick([None, "", "hm"]) if isinstance(self.state.pending, CallModel) else None
-        self.used += Usage() if shown is None else Usage(unpriced_calls=1)
-        return StopRequested(self.now, shown)
+        asked = isinstance(self.state.pending, CallModel) and self.pick([True, False])
+        self.used += Usage(unpriced_calls=1) if asked else Usage()
+        return StopRequested(self.now, self.pick(["", "hm"]), BROKEN_OFF) if asked else StopRequested(self.now)
 
     def stage_input(self, stage: RunStage) -> Input:
         start, ask, check = stage.start, stage.ask, stage.check
@@ -322,9 +322,9 @@ class Onlooker:
         usage = self.pick([Usage(), Usage(20, 5, Decimal("0.01"))])
         self.used += usage
         if cut is None:
-            return Compacted(self.now, None, "no idea", usage)
+            return Compacted(self.now, None, "no idea", Spent(usage))
         summary = UserTurn((Text(f"before input {self.inputs}"),))
-        return Compacted(self.now, Conversation((summary, *turns[cut:])), usage=usage)
+        return Compacted(self.now, Conversation((summary, *turns[cut:])), spent=Spent(usage))
 
     def resume(self) -> None:
         """Take the suspended run up again with the same tools: nothing changes but the time."""
@@ -349,9 +349,7 @@ class Onlooker:
         if isinstance(input, ModelReplied):
             self.used += input.reply.usage
         if isinstance(input, ModelFailed):
-            fault = input.failure
-            broke_off = fault.usage is None and (fault.phase == "stream" or fault.after_output)
-            self.used += Usage(unpriced_calls=1) if broke_off else fault.usage or Usage()
+            self.used += input.failure.usage or Usage()
         ids = self.ids(before)
         if isinstance(input, ModelReplied):
             assert self.given.isdisjoint(ids), "an id is given once in a run, compacted or not"

@@ -228,7 +228,8 @@ def test_what_was_spent_before_the_first_round_counts() -> None:
 def test_an_attempt_that_broke_off_without_a_word_of_its_tokens_is_not_held_against_the_model() -> None:
     """What it cost is unknown and told so, but what the model's calls cost is known."""
     state = begun(Policy(max_cost_usd=Decimal(1)))
-    state = step(step(state, ModelFailed(0.0, failure(None, phase="stream"), 0.0)), Waited(9.0))
+    cut = replace(failure(None, phase="stream"), usage=Usage(unpriced_calls=1), broke_off=True)
+    state = step(step(state, ModelFailed(0.0, cut, 0.0)), Waited(9.0))
     state = finished(replied(state, call("a", "read"), usage=Usage(10, 5, Decimal("0.01"))), "a")
     assert exhausted(state) is None
     assert state.counters.usage == Usage(10, 5, Decimal("0.01"), unpriced_calls=1)

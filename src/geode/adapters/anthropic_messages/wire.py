@@ -330,10 +330,13 @@ def _usage(usage: Mapping[str, Any]) -> Usage:
 
 def _tokens(usage: Mapping[str, Any]) -> Usage:
     cached = number(usage.get("cache_read_input_tokens"))
-    written = number(usage.get("cache_creation_input_tokens"))
+    by_lifetime = mapping(usage.get("cache_creation"))
+    lasting = number(by_lifetime.get("ephemeral_1h_input_tokens"))
+    # Servers in its place may tell the parts alone.
+    parts = number(by_lifetime.get("ephemeral_5m_input_tokens")) + lasting
+    written = number(usage.get("cache_creation_input_tokens")) or parts
     thought = number(mapping(usage.get("output_tokens_details")).get("thinking_tokens"))
     fresh = number(usage.get("input_tokens"))
-    lasting = number(mapping(usage.get("cache_creation")).get("ephemeral_1h_input_tokens"))
     return Usage(
         fresh + cached + written,
         number(usage.get("output_tokens")),

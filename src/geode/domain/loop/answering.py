@@ -11,11 +11,10 @@ from geode.domain.errors import IllegalInput
 from geode.domain.loop.actions import RunStage
 from geode.domain.loop.inputs import CallChanged, CallVetoed, Checked, Decided, ToolFinished
 from geode.domain.loop.stages import NOT_STARTED, advance, left_off, settled, time_is_up
-from geode.domain.loop.state import Counters, OpenRound, State
+from geode.domain.loop.state import OpenRound, State
 from geode.domain.offload import cut, remedy_for
 from geode.domain.recovery import Recovery, concluded, next_step
 from geode.domain.rounds import as_decided, cleared, refusal, unapproved
-from geode.domain.spent import Spent
 from geode.domain.tools import ToolFacts
 
 
@@ -112,7 +111,7 @@ def finished(state: State, input: ToolFinished) -> State:
     running = tuple(other for other in stage.start if other != id)
     pending = RunStage(running, stage.ask, stage.timeout_seconds, stage.check)
     now = max(state.now, input.at)
-    counters = state.counters if input.spent is None else _charged(state.counters, input.spent)
+    counters = state.counters if input.spent is None else state.counters.charged(input.spent)
     # Written out, since this is done for every call: `replace` would cost as much as all the rest.
     after = State(
         *(state.terms, state.closed, now, pending, open, counters, state.grants, state.stopping),
@@ -122,16 +121,6 @@ def finished(state: State, input: ToolFinished) -> State:
         return _recovered(after, recovery.executed(as_decided(recovery.call, round), found))
     # While others of the stage run, a result lets nothing new start, and only the time may end what waits.
     return after if running and not time_is_up(after) else advance(after)
-
-
-def _charged(counters: Counters, spent: Spent) -> Counters:
-    """With what a call spent beside its execution; that itself is counted when the round closes."""
-    return replace(
-        counters,
-        usage=counters.usage + spent.usage,
-        tool_calls=counters.tool_calls + spent.tool_calls,
-        broken_off=counters.broken_off + spent.broken_off,
-    )
 
 
 def _not_run(state: State, answer: ToolResult) -> State:

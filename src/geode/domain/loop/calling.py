@@ -30,7 +30,7 @@ def next_call(state: State, again: CallModel | None = None, *, told: tuple[Hint,
     if told or not _to_be_continued(state.closed):
         hints = (*told, *wrap_up_hints(state))
     call = CallModel(
-        state.counters.rounds + 1, 1, _choice(state, cause), cause, _output_limit(state, cause), call_seconds(state)
+        state.counters.rounds + 1, 1, _choice(state, cause), cause, output_limit(state, cause), call_seconds(state)
     )
     closed = state.closed.grown(UserTurn((), hints)) if hints else state.closed
     planned = replace(state, pending=call, closed=closed, counters=replace(state.counters, call_started_at=state.now))
@@ -75,7 +75,8 @@ def _choice(state: State, cause: ExhaustedReason | None) -> ToolChoice:
     return state.terms.first_choice if state.counters.rounds == 0 else Auto()
 
 
-def _output_limit(state: State, cause: ExhaustedReason | None) -> int | None:
+def output_limit(state: State, cause: ExhaustedReason | None = None) -> int | None:
+    """How many tokens the next reply may have; fewer where it has to conclude, for `cause`."""
     small = state.terms.policy.wrap_up_output_tokens if cause is not None else None
     limits = [limit for limit in (state.terms.policy.max_output_tokens, small, tokens_left(state)) if limit is not None]
     return min(limits) if limits else None

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from geode.domain.budget import exhausted
 from geode.domain.conversation import Conversation
 from geode.domain.errors import IllegalInput
 from geode.domain.loop.actions import CallModel, Compact
@@ -32,6 +33,8 @@ def compacted(state: State, asked: Compact, input: Compacted) -> State:
     state = replace(state, counters=_with_summary(state.counters, input))
     if shorter is None and asked.ahead:
         return next_call(state, asked.call)
+    if shorter is None and (reason := exhausted(state)) is not None:
+        return exhaust(state, reason, why=f"{asked.why}. It was not compacted: {input.why}")
     if shorter is None:
         return exhaust(state, "context_exhausted", why=f"{asked.why}. It was not compacted: {input.why}")
     problem = compaction_problem(state.closed, shorter)
@@ -48,9 +51,9 @@ def compacted(state: State, asked: Compact, input: Compacted) -> State:
 
 def _with_summary(counters: Counters, input: Compacted) -> Counters:
     """A summary is a call like any other. Before the first round it is all that tells how much the next one may take."""
-    spent = replace(counters, usage=counters.usage + input.usage)
+    spent = counters.charged(input.spent)
     first = counters.last_usage == Usage() and input.conversation is not None
-    return replace(spent, last_usage=input.usage) if first else spent
+    return replace(spent, last_usage=input.spent.usage) if first else spent
 
 
 def compaction_problem(before: Conversation, after: Conversation) -> str:

@@ -19,8 +19,7 @@ from geode.domain.ways_out import way_on
 def judge_failure(state: State, call: CallModel, input: ModelFailed) -> State:
     """The state after `call` failed. What had been told of its tokens was spent."""
     failure = input.failure
-    begun = failure.phase == "stream" or failure.after_output
-    state = replace(state, counters=state.counters.with_failed(failure.usage, begun=begun))
+    state = replace(state, counters=state.counters.charged(failure.spent))
     kind, to = classify_retry_error(failure), state.terms.next_owner
     following = after_failure(state.terms.policy.retry, failure, call.attempt, input.jitter, is_last=to is None)
     why = describe(_asked(state), failure, call.attempt, state.now - state.counters.call_started_at)
@@ -41,7 +40,7 @@ def judge_failure(state: State, call: CallModel, input: ModelFailed) -> State:
 def _asked(state: State) -> str:
     """How the model that was asked is named: by its adapter, which one may have several in a chain."""
     owner = state.terms.owner
-    return f"{owner.adapter} {owner.model}" if state.terms.chain else owner.adapter
+    return owner.name if state.terms.chain else owner.adapter
 
 
 def _too_late(state: State, kind: FailureClass, following: Following) -> bool:

@@ -13,7 +13,6 @@ from geode.domain.failures import CallFailure
 from geode.domain.reply import AdapterCallResult
 from geode.domain.spent import Spent
 from geode.domain.tools import ToolFacts
-from geode.domain.usage import Usage
 from geode.domain.verdicts import AnswerVerdict, Verdict
 
 
@@ -62,12 +61,12 @@ class Switched:
 
 @dataclass(frozen=True, slots=True)
 class Compacted:
-    """The conversation as it goes on, or None when nobody made it shorter, for the reason `why`. `usage`: what it took."""
+    """The conversation as it goes on, or None when nobody made it shorter, for the reason `why`. `spent`: what it took."""
 
     at: float
     conversation: Conversation | None
     why: str = ""
-    usage: Usage = Usage()
+    spent: Spent = Spent()
 
 
 @dataclass(frozen=True, slots=True)
@@ -134,18 +133,21 @@ class TimePassed:
 class StopRequested:
     """The caller wants the run to end: what runs may finish, nothing new starts.
 
-    `partial` is what had been shown of a reply that was being given; None where none was.
+    `partial` is what had been shown of a reply that was being given, `spent` what calls had taken that were under way.
     """
 
     at: float
-    partial: str | None = None
+    partial: str = ""
+    spent: Spent = Spent()
 
 
 @dataclass(frozen=True, slots=True)
 class Interrupted:
-    """The run was cancelled: nothing that runs will report any more."""
+    """The run was cancelled: nothing that runs will report any more. `spent`: what calls of the model that were under way
+    had taken."""
 
     at: float
+    spent: Spent = Spent()
 
 
 Input: TypeAlias = (

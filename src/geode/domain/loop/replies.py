@@ -13,6 +13,7 @@ from geode.domain.choice import NoTools
 from geode.domain.content import ToolResult, ToolUseBlock, result
 from geode.domain.loop.actions import CallModel
 from geode.domain.loop.calling import next_call
+from geode.domain.loop.compacting import too_long
 from geode.domain.loop.ending import answer, exhaust, fail, last_words, misfit, refuse
 from geode.domain.loop.state import OpenRound, State
 from geode.domain.recovery import Recovery, needs_recovery
@@ -55,12 +56,23 @@ def judge_reply(
             state, "model_error", f"{state.terms.owner.adapter}: the provider ended the reply with an error ({reply.stop_word})"
         )
     if reply.stop is Stop.CONTEXT_EXCEEDED:
-        return exhaust(_stored(state, _without_calls(reply)), "context_exhausted")
+        return _out_of_window(state, call, reply)
     if reply.calls and isinstance(answer, Valid):
         return _answered_beside(state, call, reply)
     if reply.calls:
         return _open_round(state, call, reply, verdicts)
     return _without_call(state, call, reply, answer)
+
+
+def _out_of_window(state: State, call: CallModel, reply: AdapterCallResult) -> State:
+    """The window was full before the reply was at its end. One that says nothing is a refusal for length."""
+    word = reply.stop_word or reply.stop.value
+    why = f"{state.terms.owner.adapter}: the window was full before the reply was at its end ({word})"
+    if not reply.text.strip() and not reply.calls:
+        # The round was none.
+        again = replace(state, counters=replace(state.counters, rounds=call.round - 1))
+        return too_long(again, call, why)
+    return exhaust(_stored(state, _without_calls(reply)), "context_exhausted", why=why)
 
 
 def _without_calls(reply: AdapterCallResult) -> AdapterCallResult:

@@ -16,6 +16,7 @@ from geode.domain.habits import Habits
 from geode.domain.loop.actions import Action, RunStage
 from geode.domain.policy import Policy
 from geode.domain.recovery import Recovery
+from geode.domain.spent import Spent
 from geode.domain.tools import ToolFacts
 from geode.domain.turns import AssistantTurn
 from geode.domain.usage import Usage
@@ -113,8 +114,7 @@ class Counters:
     `calls_under_none` replies that called although they must not, `compactions` how often one was asked for because
     the provider refused the conversation for its length. `compacted_ahead` is the last round before which one was asked
     for without that. `answer_repairs` is how often an answer was sent back that did not fit its schema. `last_usage` is that
-    of the last call that came to something. `broken_off` are attempts of which nobody told any tokens although some of the
-    reply had come; they are among the `unpriced_calls` of `usage`.
+    of the last call that came to something. `broken_off` are those of the `unpriced_calls` of `usage` whose reply broke off.
     """
 
     rounds: int = 0
@@ -131,11 +131,14 @@ class Counters:
     compacted_ahead: int | None = None
     broken_off: int = 0
 
-    def with_failed(self, usage: Usage | None, *, begun: bool) -> Counters:
-        """The same after an attempt that came to nothing: `usage` is what was told of it, `begun` whether a reply had."""
-        if usage is None and begun:
-            return replace(self, usage=self.usage + Usage(unpriced_calls=1), broken_off=self.broken_off + 1)
-        return self if usage is None else replace(self, usage=self.usage + usage)
+    def charged(self, spent: Spent) -> Counters:
+        """The same, with what was spent beside replies and executions."""
+        return replace(
+            self,
+            usage=self.usage + spent.usage,
+            tool_calls=self.tool_calls + spent.tool_calls,
+            broken_off=self.broken_off + spent.broken_off,
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -145,7 +148,7 @@ class Terms:
     `tools` has facts and no handlers; `first_turn` is where the run began in the conversation as it is now.
     `owner` is the model that is asked. `chain` has the models that the run may use in their order, each once, the
     session's own first; it is empty where no other may be used. `windows` are the tokens that they read at most, by
-    model id, where that is known. `answer` is what the answer has to fit, if it has to fit anything.
+    their names, where that is known. `answer` is what the answer has to fit, if it has to fit anything.
     """
 
     run_id: str
@@ -164,7 +167,7 @@ class Terms:
     @property
     def window(self) -> int | None:
         """The window of the model that is asked, in tokens, where it is known."""
-        return self.windows.get(self.owner.model)
+        return self.windows.get(self.owner.name)
 
     @property
     def next_owner(self) -> Owner | None:

@@ -41,6 +41,7 @@ from geode.domain.loop.state import State, Terms
 from geode.domain.loop.switching import switched, with_others
 from geode.domain.policy import Policy
 from geode.domain.rounds import refusal
+from geode.domain.spent import Spent
 from geode.domain.tool_search import as_run
 from geode.domain.tools import ToolFacts
 from geode.domain.turns import UserTurn
@@ -98,10 +99,10 @@ def step(state: State, input: Input) -> State:
             return stepped_in(now, input)
         case TimePassed():
             return out_of_time(now)
-        case StopRequested(partial=partial):
-            return _ended_early(now, wound_down, partial)
-        case Interrupted():
-            return _ended_early(now, broken_off)
+        case StopRequested(partial=partial, spent=spent):
+            return _ended_early(now, wound_down, spent, partial)
+        case Interrupted(spent=spent):
+            return _ended_early(now, broken_off, spent)
 
 
 def _of_a_call(state: State, input: ModelFailed | CallRefused | Switched | Compacted | Waited) -> State:
@@ -154,11 +155,9 @@ def _replied(state: State, input: ModelReplied) -> State:
     return advance(judged) if judged.open is not None else judged
 
 
-def _ended_early(state: State, ended: Callable[[State], State], partial: str | None = None) -> State:
+def _ended_early(state: State, ended: Callable[[State], State], spent: Spent, partial: str = "") -> State:
     """The caller wants no more of it: an open round is ended that way."""
     if isinstance(state.pending, Finish):
         raise IllegalInput("the run is over")
-    if state.open is not None:
-        return ended(state)
-    counters = state.counters.with_failed(None, begun=partial is not None)
-    return stop(replace(state, counters=counters), partial or "")
+    state = replace(state, counters=state.counters.charged(spent))
+    return stop(state, partial) if state.open is None else ended(state)

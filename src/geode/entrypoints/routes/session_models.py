@@ -184,9 +184,13 @@ class SessionModels:
         """What its tokens cost, where that is known; nobody knows it of an adapter that the host made itself."""
         return price_for(model.route, self._registry.table.prices) if isinstance(model, Connection) else None
 
-    def refuse_unpriced(self) -> None:
-        """Misuse where a budget of dollars could not be kept: nobody says what a call of one of the models costs."""
-        for model, id in (self.primary, *self.fallbacks):
+    def refuse_unpriced(self, *, compacts: bool) -> None:
+        """Misuse where a budget of dollars could not be kept: nobody says what a call of one of the models costs.
+
+        `compacts`: summaries may be written, by the model that is configured for them.
+        """
+        summary = (self.helper("summary"),) if compacts else ()
+        for model, id in (self.primary, *self.fallbacks, *summary):
             if not isinstance(model, Connection) or self.price_of(model) is not None:
                 continue
             target = model.route.target

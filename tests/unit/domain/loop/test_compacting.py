@@ -18,6 +18,7 @@ from geode.domain.loop.resuming import revived
 from geode.domain.loop.state import State
 from geode.domain.loop.step import step
 from geode.domain.policy import Policy
+from geode.domain.spent import Spent
 from geode.domain.turns import AssistantTurn, Turn, UserTurn
 from geode.domain.usage import Usage
 from tests.unit.domain.builders import (
@@ -223,12 +224,12 @@ def test_before_the_first_round_the_summary_tells_how_much_the_next_call_may_tak
     """Spec section 6: budgets are checked before the spend; a call is made if one as dear as the last still fits."""
     before = Conversation((user(), AssistantTurn((Text("long ago"),), OWNER)))
     asked = too_long(begun(policy, conversation=before, can_compact=True))
-    after = step(asked, Compacted(2.0, Conversation((SUMMARY, asked.closed.turns[-1])), usage=usage))
+    after = step(asked, Compacted(2.0, Conversation((SUMMARY, asked.closed.turns[-1])), spent=Spent(usage)))
     assert (ending(after).reason if reason else model_call(after).round) == (reason or 1)
 
 
 def test_later_the_last_round_tells_it() -> None:
     asked = too_long(measured(policy=Policy(max_total_tokens=1000)))
-    after = step(asked, Compacted(9.0, Conversation((SUMMARY, *asked.closed.turns[-2:])), usage=Usage(900, 10)))
+    after = step(asked, Compacted(9.0, Conversation((SUMMARY, *asked.closed.turns[-2:])), spent=Spent(Usage(900, 10))))
     assert model_call(after).round == 3
     assert after.counters.last_usage == Usage(10, 5)

@@ -10,6 +10,7 @@ from geode.domain.loop.inputs import Compacted, ModelFailed
 from geode.domain.loop.state import State
 from geode.domain.loop.step import step
 from geode.domain.policy import Policy
+from geode.domain.spent import Spent
 from geode.domain.usage import Usage
 from tests.unit.domain.builders import OWNER, begun, call, expect, failure, finished, model_call, replied
 
@@ -18,7 +19,7 @@ WINDOW = 1000
 
 def working(policy: Policy, *filled: int, window: int | None = WINDOW) -> State:
     """A run after rounds of one call each, whose replies said that so many tokens were used."""
-    windows = {} if window is None else {OWNER.model: window}
+    windows = {} if window is None else {OWNER.name: window}
     state = begun(policy, can_compact=True, windows=windows)
     for number, tokens in enumerate(filled):
         id = f"c{number}"
@@ -27,7 +28,7 @@ def working(policy: Policy, *filled: int, window: int | None = WINDOW) -> State:
 
 
 def shorter(state: State, usage: Usage = Usage()) -> State:
-    return step(state, Compacted(state.now + 1.0, shortened(state.closed, 3, "summary"), usage=usage))
+    return step(state, Compacted(state.now + 1.0, shortened(state.closed, 3, "summary"), spent=Spent(usage)))
 
 
 AHEAD = Policy(compact_above=0.8, compact_keep_rounds=1)
@@ -67,7 +68,7 @@ def test_the_planned_call_is_made_over_the_shorter_conversation_and_the_summary_
 
 def test_without_a_shorter_one_the_run_goes_on_as_it_was() -> None:
     state = working(AHEAD, 100, 900)
-    after = step(state, Compacted(state.now + 1.0, None, "the summary is empty", Usage(700, 0)))
+    after = step(state, Compacted(state.now + 1.0, None, "the summary is empty", Spent(Usage(700, 0))))
     assert model_call(after) == expect(Compact, state.pending).call
     assert after.closed is state.closed
     assert after.counters.usage.input_tokens == 895 + 95 + 700

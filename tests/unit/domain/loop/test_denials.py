@@ -22,7 +22,7 @@ LONG = "no " * 200_000
 
 def asked(policy: Policy = Policy(), window: int | None = None) -> State:
     state = begun(policy)
-    windows = {} if window is None else {state.terms.owner.model: window}
+    windows = {} if window is None else {state.terms.owner.name: window}
     state = replace(state, terms=replace(state.terms, windows=windows))
     return replied(state, call("a", "write"))
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import get_args
+from typing import get_args, get_origin
 
 import pytest
 
@@ -14,7 +14,7 @@ from tests.unit.domain.builders import failure
 
 
 def test_the_six_outcomes() -> None:
-    named = [kind.__name__ for union in get_args(Outcome) for kind in (get_args(union) or (union,))]
+    named = [(get_origin(kind) or kind).__name__ for kind in get_args(Outcome)]
     assert sorted(named) == ["Answered", "Exhausted", "Failed", "Refused", "Stopped", "Suspended"]
 
 

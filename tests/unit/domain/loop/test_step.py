@@ -34,6 +34,7 @@ from geode.domain.policy import Policy
 from geode.domain.repair import INTERRUPTED
 from geode.domain.reply import Stop
 from geode.domain.retry import RetryPolicy
+from geode.domain.spent import BROKEN_OFF
 from geode.domain.turns import Hint, ToolResultsTurn, UserTurn
 from geode.domain.usage import Usage
 from geode.domain.verdicts import Valid
@@ -284,21 +285,19 @@ def test_a_failure_for_good_ends_the_run_with_its_facts(fault: CallFailure, reas
     assert (outcome.reason, outcome.failure, outcome.text) == (reason, fault, "hm")
     assert outcome.why.startswith("acme-payg: it failed")
     assert outcome.conversation == state.closed
-    # What is told of no tokens is unknown where some of the reply had come, and else nothing.
-    assert outcome.usage == Usage(10, 5, unpriced_calls=1 if fault.phase == "stream" else 0)
+    assert outcome.usage == Usage(10, 5)
 
 
 def test_what_was_shown_before_a_reply_broke_off_is_in_the_text_of_the_outcome() -> None:
     """Spec section 6: every outcome carries the text so far."""
     state = finished(replied(begun(), "hm", call("a")), "a")
-    cut = replace(failure(None, phase="stream", after_output=True), partial="and so")
-    assert ending(failed(state, cut)).text == "hm\nand so"
-    told = replace(cut, usage=Usage(3, 1))
-    assert ending(failed(state, told)).usage == Usage(13, 6)
-    stopped = ending(step(state, StopRequested(5.0, "and so")))
+    cut = replace(failure(None, phase="stream", after_output=True), partial="and so", usage=Usage(3, 1))
+    outcome = ending(failed(state, cut))
+    assert (outcome.text, outcome.usage) == ("hm\nand so", Usage(13, 6))
+    stopped = ending(step(state, StopRequested(5.0, "and so", BROKEN_OFF)))
     assert (stopped.text, stopped.usage) == ("hm\nand so", Usage(10, 5, unpriced_calls=1))
-    assert ending(step(state, StopRequested(5.0, ""))).usage.unpriced_calls == 1
     assert ending(step(state, StopRequested(5.0))).usage == Usage(10, 5)
+    assert ending(step(state, Interrupted(5.0, BROKEN_OFF))).usage.unpriced_calls == 1
 
 
 def test_an_overflow_exhausts_the_context() -> None:

@@ -313,7 +313,7 @@ def test_a_suspended_run_goes_on_with_its_model_if_that_is_in_the_chain() -> Non
     for fallbacks, owner in (((OTHER,), OTHER), ((), OWNER)):
         assert taken_up(state, OWNER, TOOLS, 9.0, ["a"], fallbacks=fallbacks).terms.owner == owner
         assert revived(state, OWNER, TOOLS, 9.0, answered=["a"], fallbacks=fallbacks).terms.owner == owner
-        windows = {owner.model: 9_000}
+        windows = {owner.name: 9_000}
         assert revived(state, OWNER, TOOLS, 9.0, answered=["a"], fallbacks=fallbacks, windows=windows).terms.windows == windows
 
 
