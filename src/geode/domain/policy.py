@@ -42,7 +42,7 @@ class Policy:
     Budgets: `max_rounds` model rounds (≥ 1), `max_seconds` of wall time, `max_tool_calls`,
     `max_total_tokens` (input and output of all calls) and `max_cost_usd` (a Decimal, of what the provider
     says it charged, else of the table of prices), each None for no limit. A call is made only if one as dear as the
-    last still fits.
+    last still fits. Of a reply that breaks off, what was told counts; the rest is in `usage.unpriced_calls`.
     One call: `max_output_tokens`, `call_timeout_seconds` in all, `idle_timeout_seconds` between bytes.
     Tools: `tool_timeout_seconds` for each call, `max_parallel` calls at once.
     A model that misbehaves: at most `max_pauses` paused turns, `max_empty_replies` empty replies and

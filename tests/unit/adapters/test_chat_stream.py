@@ -309,6 +309,22 @@ def test_reasoning_details_in_fragments_go_back_as_one() -> None:
     assert fed.shown[1] == "hmagain"
 
 
+def test_two_entries_at_one_place_stay_two_by_their_ids_or_where_the_first_is_signed() -> None:
+    """Nothing of what was signed may be lost: it goes back as it came."""
+
+    def text(piece: str, **more: Any) -> Event:
+        return delta(reasoning_details=[{"type": "reasoning.text", "text": piece, "index": 0, **more}])
+
+    by_id = feed(WIRE, [text("a", id="r1", signature="S1"), text("b", id="r2", signature="S2"), *end("stop")])
+    (kept,) = by_id.reply.items
+    assert isinstance(kept, Opaque)
+    assert [(one["text"], one["signature"]) for one in json.loads(kept.json_text)] == [("a", "S1"), ("b", "S2")]
+    signed = feed(WIRE, [text("a"), text("", signature="S1"), text("b"), text("c", signature="S2"), *end("stop")])
+    (kept,) = signed.reply.items
+    assert isinstance(kept, Opaque)
+    assert [(one["text"], one["signature"]) for one in json.loads(kept.json_text)] == [("a", "S1"), ("bc", "S2")]
+
+
 def test_content_in_parts_and_in_text_is_one_content() -> None:
     """A thinking part, then the text, as parts or as plain text."""
     thought = {"type": "thinking", "thinking": [{"type": "text", "text": "hm"}]}

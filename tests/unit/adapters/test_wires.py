@@ -302,6 +302,13 @@ def test_parts_of_a_chat_model_keep_their_places() -> None:
 USAGE = {"input_tokens": 3, "cache_read_input_tokens": 40, "cache_creation_input_tokens": 500, "output_tokens": 7}
 
 
+def test_what_went_into_the_cache_is_told_as_a_whole_or_by_its_lifetimes() -> None:
+    by_lifetime = {"ephemeral_5m_input_tokens": 300, "ephemeral_1h_input_tokens": 200}
+    for usage in (USAGE, {**USAGE, "cache_creation_input_tokens": None}):
+        found = MESSAGES.usage({"usage": {**usage, "cache_creation": by_lifetime}})
+        assert (found.input_tokens, found.cache_write_input_tokens, found.cache_write_1h_input_tokens) == (543, 500, 200)
+
+
 @pytest.mark.parametrize(
     ("word", "stop"),
     [

@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
+import asyncio
 from dataclasses import replace
+from decimal import Decimal
+from typing import Any
 
 import pytest
 from returns.result import Result
 
 import geode
+from geode.adapters.clock_manual import ManualClock
 from geode.adapters.journal_memory import MemoryJournal
 from geode.adapters.scripted.model import ScriptedModel
-from geode.application.askable import Askable
+from geode.application.askable import Askable, askable
 from geode.domain.choice import Auto, NoTools
 from geode.domain.compaction import INSTRUCTION
-from geode.domain.content import Owner, Text
+from geode.domain.content import Image, Owner, Text
 from geode.domain.conversation import Conversation
 from geode.domain.errors import AuthenticationError, ModelCallError
 from geode.domain.failures import CallFailure
@@ -22,14 +26,14 @@ from geode.domain.models import ModelRow
 from geode.domain.policy import Policy
 from geode.domain.reply import AdapterCallResult
 from geode.domain.request import AdapterCallRequest, Capabilities
-from geode.domain.script import Step, calls, fails, says
+from geode.domain.script import Step, calls, fails, hangs, says
 from geode.domain.turns import AssistantTurn, UserTurn, hints_of
 from geode.domain.usage import Usage
 from geode.events import Spending
 from geode.ports.events import Notice, Summarised
 from geode.ports.hooks import Hooks, Veto
 from geode.ports.model import Emit, ModelAdapter
-from tests.unit.application.rig import Recorder, answered, loop_of, outcome_of, replayed
+from tests.unit.application.rig import Recorder, answered, loop_of, outcome_of, replayed, turns
 
 TOO_LONG = fails(400, code="context_length_exceeded", message="prompt is too long: 9 tokens > 8 maximum")
 POLICY = Policy(compact_above=1.0, compact_keep_rounds=1)
@@ -174,6 +178,79 @@ async def test_another_model_that_cannot_be_opened_ends_the_run_that_needs_it_an
     assert isinstance(outcome, Exhausted)
     why = "vaulted, which writes summaries, cannot be asked: OSError: the vault is closed"
     assert (outcome.reason, outcome.why.endswith(f". It was not compacted: {why}")) == ("context_exhausted", True)
+
+
+async def test_what_another_model_cannot_be_shown_the_one_that_is_asked_sums_up() -> None:
+    """It was shown it before; nothing is left out of a summary because nobody looked at it."""
+    picture = UserTurn((Text("look"), Image("image/png", b"\x89PNG\r\n\x1a\n")))
+    before = Conversation((picture, said("A red one."), user("b"), said("B")))
+    blind = ScriptedModel(name="blind", capabilities=Capabilities(images="none", media=frozenset()))
+    model, seen = ScriptedModel(TOO_LONG, says("a red one"), says("done")), Recorder()
+    loop = loop_of(model=model, policy=POLICY, summariser=askable(blind, "blind"), observe=[seen])
+    answered(await loop.run("go", conversation=before))
+    assert blind.requests == []
+    assert [event.adapter for event in seen.of(Summarised)] == ["scripted"]
+    plain = ScriptedModel(says("about a"), name="other")
+    loop = loop_of(TOO_LONG, says("done"), policy=POLICY, summariser=askable(plain, "other"), observe=[seen])
+    answered(await loop.run("go", conversation=BEFORE))
+    assert [event.adapter for event in seen.of(Summarised)] == ["scripted", "other"]
+
+
+async def test_what_is_too_long_for_one_summary_is_summarised_by_halves() -> None:
+    longer = BEFORE.grown(user("c"), said("C"), user("d"), said("D"))
+    seen = Recorder()
+    model = ScriptedModel(TOO_LONG, TOO_LONG, says("a"), says("a to c"), says("done"))
+    outcome = answered(await loop_of(model=model, policy=POLICY, observe=[seen]).run("go", conversation=longer))
+    whole, first, second = (request.turns for request in model.requests[1:4])
+    assert whole == (*longer.turns[:6], user(INSTRUCTION))
+    assert first == (*longer.turns[:2], user(INSTRUCTION))
+    assert hints_of(second)[0].text.endswith("\n\na")
+    assert second[1:] == (*longer.turns[2:6], user(INSTRUCTION))
+    assert hints_of(outcome.conversation.turns)[0].text.endswith("\n\na to c")
+    assert [event.why[:18] for event in seen.of(Summarised)] == ["the summary failed", "", ""]
+    assert outcome.usage.total_tokens == 3 * 15
+
+
+@pytest.mark.parametrize(
+    ("limits", "reason"),
+    [
+        ({"max_total_tokens": 20}, "token_budget"),
+        ({"max_cost_usd": Decimal("0.01")}, "cost_budget"),
+        ({"max_seconds": 60.0}, "context_exhausted"),
+    ],
+)
+async def test_no_attempt_at_a_summary_is_made_that_the_budgets_have_no_room_for(limits: Any, reason: str) -> None:
+    """Spec section 6: budgets are checked before the spend."""
+
+    class Charging(ScriptedModel):
+        async def acomplete(self, request: AdapterCallRequest, emit: Emit) -> Result[AdapterCallResult, CallFailure]:
+            answer = await super().acomplete(request, emit)
+            told = Usage(20, 0, Decimal("0.01"))
+            return answer.alt(lambda failure: replace(failure, usage=told if failure.status == 503 else None))
+
+    model = Charging(TOO_LONG, fails(503, retry_after=60))
+    outcome = await loop_of(model=model, policy=replace(POLICY, **limits), clock=ManualClock()).run("go", conversation=BEFORE)
+    assert (outcome.reason, len(model.requests)) == (reason, 2)
+    assert model.requests[1].limits.max_output_tokens == limits.get("max_total_tokens")
+
+
+async def test_a_summary_that_is_cut_short_is_told_and_counted_as_unknown() -> None:
+    for stops in (True, False):
+        seen, spending = Recorder(), Spending()
+        loop = loop_of(TOO_LONG, hangs(), policy=POLICY, observe=[seen, spending])
+        running = asyncio.create_task(loop.run("go", conversation=BEFORE))
+        await turns(30)
+        if stops:
+            loop.stop()
+            assert (await running).usage == Usage(unpriced_calls=1)
+        else:
+            running.cancel()
+            with pytest.raises(asyncio.CancelledError):
+                await running
+            await turns(5)
+        assert loop.spent.usage == Usage(unpriced_calls=1)
+        assert [event.why for event in seen.of(Summarised)] == ["it was cut short"]
+        assert list(spending.lines()) == ["scripted m: 1 reply cut short, tokens and cost unknown"]
 
 
 # ---- outside runs ------------------------------------------------------------------------------

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from geode.domain.compaction import cut_for, cut_points, media_told, shortened, summary_text, unusable
-from geode.domain.content import Document, DocumentUrl, Image, ImageUrl, Text, ToolUseBlock, result
+from geode.domain.compaction import cut_for, cut_points, halfway, media_told, shortened, summary_text, unusable
+from geode.domain.content import Document, DocumentUrl, Image, ImageUrl, Text, ToolResult, ToolUseBlock, result
 from geode.domain.conversation import Conversation
+from geode.domain.offload import named_in
 from geode.domain.reply import AdapterCallResult, Stop
 from geode.domain.turns import AssistantTurn, Hint, ToolResultsTurn, Turn, UserTurn, hints_of
 from geode.domain.usage import Usage
@@ -97,6 +98,35 @@ def test_the_last_prompt_stays_where_the_cut_comes_after_it() -> None:
     assert shortened(hinted, 5, "s").turns[1:] == (user("go"), HINT, *round_of("2"))
 
 
+@pytest.mark.parametrize(
+    ("turns", "half"),
+    [
+        (TALK.turns, 2),
+        (WORK.turns, 3),
+        ((user("a"), said("A"), user("b")), 2),
+        ((user("a"), said("A"), user("b"), said("B"), user("c"), said("C"), user("d")), 2),
+        ((user("a"), said("A")), None),
+        ((), None),
+    ],
+)
+def test_half_of_a_conversation(turns: tuple[Turn, ...], half: int | None) -> None:
+    assert halfway(turns) == half
+
+
+def test_a_summary_names_no_stored_result_but_those_that_were_named() -> None:
+    """Whoever names one may read it, so a summary must not name more than what it stands for."""
+    mine, other = "r_" + "a" * 26, "r_" + "b" * 26
+    before = ToolResultsTurn((ToolResult("1", "ok", (Text("kept"),), ref_id=mine),))
+    asked = AssistantTurn((ToolUseBlock("1", "read", {}),))
+    talk = Conversation((user("go"), asked, before, said("A"), user("b"), said("B")))
+    after = shortened(talk, 4, f"The pages are {mine}, not {other}.")
+    assert f"The pages are {mine}, not (an id that is not known)." in hints_of(after.turns)[0].text
+    assert named_in(after.turns) == {mine}
+    again = shortened(after.grown(user("c"), said("C"), user("d")), 5, f"Still {mine}.")
+    assert named_in(again.turns) == {mine}
+    assert named_in(shortened(talk, 4, "Nothing.").turns) == frozenset()
+
+
 def test_a_second_summary_takes_the_place_of_the_first() -> None:
     once = shortened(WORK, 3, "first")
     twice = shortened(once.grown(*round_of("4"), *round_of("5")), 6, "second")
@@ -122,6 +152,7 @@ def test_pictures_and_documents_that_are_gone_are_told_in_words() -> None:
         ((Text("s"),), Stop.END, ""),
         ((Text(" "),), Stop.END, "the summary is empty"),
         ((), Stop.END, "the summary is empty"),
+        ((Text("s"),), Stop.TOOL_CALLS, ""),
         ((Text("s"),), Stop.MAX_TOKENS, "the summary broke off: max_tokens"),
         ((Text("s"),), Stop.REFUSAL, "the summary broke off: refusal"),
         ((Text("s"), ToolUseBlock("1", "read", {})), Stop.TOOL_CALLS, "the model called tools instead of writing a summary"),

@@ -28,7 +28,7 @@ from geode.domain.request import EVERY_MEDIA, AdapterCallRequest, Capabilities, 
 from geode.domain.schema_profile import OPENAI
 from geode.domain.thinking import AdaptiveThinking, ThinkingBudget
 from geode.domain.tools import ToolSpec
-from geode.domain.turns import AssistantTurn, ToolResultsTurn, UserTurn
+from geode.domain.turns import AssistantTurn, Hint, ToolResultsTurn, UserTurn
 from tests.unit.domain.builders import assistant, call, results, spec, user
 from tests.unit.domain.rows import CLAUDE, GPT, GPT_CHAT, RELAYED
 
@@ -219,6 +219,20 @@ def test_under_a_budget_a_round_goes_on_only_from_its_own_thinking() -> None:
         answered = talk.grown(AssistantTurn((Text("So."),), me), user())
         assert asked(model, MESSAGES, **{**given, "conversation": answered}) is None
         assert asked(model, MESSAGES, conversation=talk) is None
+
+
+def test_after_a_summary_a_round_goes_on_without_a_budget_whose_thinking_is_gone() -> None:
+    """It was no mistake of the caller's; from the next prompt on the budget holds again."""
+    me, model = Owner("p", "claude-sonnet-4-5"), "claude-sonnet-4-5"
+    summary = UserTurn((), (Hint("summary", "It began to measure."),))
+    rounds = (AssistantTurn((call("a"),), me), results("a"))
+    request = AdapterCallRequest(model, Conversation((summary, user(), *rounds)), thinking=ThinkingBudget(1024))
+    made = negotiate("p", request, MESSAGES).unwrap()
+    assert made.request.thinking is None
+    assert [one.kind for one in made.adjustments] == ["thinking_dropped"]
+    after = replace(request, conversation=request.conversation.grown(AssistantTurn((Text("So."),), me), user()))
+    again = negotiate("p", after, MESSAGES).unwrap()
+    assert (again.request.thinking, again.adjustments) == (ThinkingBudget(1024), ())
 
 
 def test_what_the_server_called_itself_does_not_end_a_round_that_began_without_thinking() -> None:

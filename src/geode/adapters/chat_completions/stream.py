@@ -120,10 +120,12 @@ class ChatStream:
                 yield TextPart(0, piece)
 
     def _reason(self, detail: Mapping[str, Any]) -> None:
-        """A text of the same kind and place as the one before continues it."""
+        """A text of the same kind and place as the one before continues it, but not one that has another id or is signed."""
         last, pieces = self._details[-1] if self._details else ({}, list[str]())
         grows = _GROWING.get(string(detail.get("type")))
-        if grows is None or any(last.get(name) != detail.get(name) for name in ("type", "index")):
+        other = any(last.get(name) != detail.get(name) for name in ("type", "index")) or _other_id(last, detail)
+        signed = bool(last.get("signature")) and bool(detail.get("signature") or (grows and detail.get(grows)))
+        if grows is None or other or signed:
             last, pieces = {}, []
             self._details.append((last, pieces))
         last.update({name: value for name, value in detail.items() if value is not None or name not in last})
@@ -153,6 +155,10 @@ class ChatStream:
                 return last
         self._calls.append(_Call(len(self._calls), index))
         return self._calls[-1]
+
+
+def _other_id(last: Mapping[str, Any], detail: Mapping[str, Any]) -> bool:
+    return bool(last.get("id")) and bool(detail.get("id")) and last["id"] != detail["id"]
 
 
 def _index(value: object) -> int | None:

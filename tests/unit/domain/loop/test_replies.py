@@ -8,6 +8,7 @@ import pytest
 
 from geode.domain.choice import Auto, Named, NoTools, Required
 from geode.domain.content import Opaque, Text, ToolResult
+from geode.domain.loop.actions import Compact
 from geode.domain.loop.inputs import ModelReplied
 from geode.domain.loop.outcome import Answered, Exhausted, Failed, Refused
 from geode.domain.loop.replies import CUT, UNDER_NONE
@@ -181,6 +182,19 @@ def test_a_full_window_ends_the_run_with_what_was_said() -> None:
 def test_a_full_window_without_a_word() -> None:
     outcome = ending(replied(begun(), call("b"), stop=Stop.CONTEXT_EXCEEDED))
     assert (outcome.reason, outcome.conversation.turns) == ("context_exhausted", (user(),))
+
+
+def test_a_full_window_in_which_nothing_was_said_is_a_conversation_that_is_too_long() -> None:
+    """Wire facts E2: the newer form of an overflow. Spec section 6: compaction, then the same call again."""
+    before = finished(replied(begun(can_compact=True), "looking", call("a")), "a")
+    state = replied(before, THOUGHT, " ", stop=Stop.CONTEXT_EXCEEDED, usage=Usage(90, 0))
+    asked = expect(Compact, state.pending)
+    assert asked.call == model_call(before)
+    assert (state.counters.rounds, state.counters.compactions) == (1, 1)
+    assert state.counters.usage == before.counters.usage + Usage(90, 0)
+    assert state.closed == before.closed
+    alone = expect(Exhausted, ending(replied(begun(), THOUGHT, stop=Stop.CONTEXT_EXCEEDED)))
+    assert (alone.reason, "the window was full before the reply was at its end" in alone.why) == ("context_exhausted", True)
 
 
 # ---- pauses ------------------------------------------------------------------------------------
