@@ -189,7 +189,7 @@ def _said_of(path: tuple[str, ...], file: TomlFile) -> tuple[str, ...]:
 def _origin(name: str, file: TomlFile) -> str:
     declared = name in file.values.get("providers", {})
     if name in BUILT_IN:
-        return f"{BUILT_IN_ORIGIN}, moved by {file.path}" if declared else BUILT_IN_ORIGIN
+        return f"{BUILT_IN_ORIGIN}, changed by {file.path}" if declared else BUILT_IN_ORIGIN
     return str(file.path)
 
 
