@@ -10,7 +10,7 @@ from returns.result import Result
 import geode
 from geode.adapters.journal_memory import MemoryJournal
 from geode.adapters.scripted.model import ScriptedModel
-from geode.application.askable import Askable
+from geode.application.askable import Askable, askable
 from geode.domain.choice import Auto, NoTools
 from geode.domain.compaction import INSTRUCTION
 from geode.domain.content import Owner, Text
@@ -74,6 +74,18 @@ async def test_the_same_model_writes_it_behind_the_same_beginning_with_its_tools
     (told,) = seen.of(Summarised)
     assert (told.adapter, told.model, told.usage.input_tokens, told.why) == ("scripted", "m", 70, "")
     assert outcome_of(replayed(journal)) == outcome
+
+
+@pytest.mark.parametrize("other", [False, True])
+async def test_a_summary_belongs_to_the_session_of_its_run_whoever_writes_it(other: bool) -> None:
+    """Spec section 10: text summaries keep the session id."""
+    writer = ScriptedModel(says("about a"), name="other")
+    model = ScriptedModel(TOO_LONG, *([] if other else [says("about a")]), says("done"))
+    loop = loop_of(model=model, policy=POLICY, summariser=askable(writer, "s") if other else None)
+    outcome = answered(await loop.run("go", conversation=BEFORE))
+    requests = [*model.requests, *writer.requests]
+    assert [request.affinity for request in requests] == [outcome.run_id] * 3
+    assert len(writer.requests) == other
 
 
 async def test_without_a_policy_of_its_own_a_run_that_is_refused_as_too_long_is_compacted_and_goes_on() -> None:
