@@ -17,6 +17,7 @@ import pytest
 from geode.adapters.chat_completions.dialects import DIALECTS
 from geode.adapters.chat_completions.wire import ChatWire
 from geode.adapters.http_json.answer import read_answer
+from geode.adapters.openai_responses.wire import ResponsesWire
 from geode.domain.content import Opaque, Owner
 from geode.domain.failures import FailureClass, classify_retry_error
 from geode.domain.targets import DialectName
@@ -32,16 +33,24 @@ ME = Owner("recorded", "m")
 
 @cache
 def exchanges() -> tuple[Json, ...]:
+    """Those of the wire that geode speaks with them."""
     return tuple(one for one in recorded(("chat",)) if one["host"] in HOSTS)
+
+
+@cache
+def of_responses() -> tuple[Json, ...]:
+    """OpenRouter's of the other wire that it speaks."""
+    return tuple(one for one in recorded(("responses",)) if one["host"] == "openrouter.ai")
 
 
 def read(one: Json) -> Any:
     """What the adapter makes of the answer."""
     streamed = "sse" in one
+    wire = ResponsesWire() if one["protocol"] == "responses" else ChatWire(DIALECTS[HOSTS[one["host"]]])
     kind = "text/event-stream" if streamed else "application/json"
     sent = one["sse"].encode() if streamed else json.dumps(one["response"], ensure_ascii=False).encode()
     response = httpx2.Response(one["status"], headers={"content-type": kind})
-    return read_answer(ChatWire(DIALECTS[HOSTS[one["host"]]]), response, [sent], ME, streamed=streamed)
+    return read_answer(wire, response, [sent], ME, streamed=streamed)
 
 
 def chunks(one: Json) -> Iterator[Json]:
@@ -69,6 +78,7 @@ def test_there_are_as_many_as_were_recorded() -> None:
     hosts = [one["host"] for one in exchanges()]
     assert (hosts.count("openrouter.ai"), hosts.count("api.z.ai")) == (47, 5)
     assert len(answered()) == 48
+    assert len(of_responses()) == 2
 
 
 def test_every_request_that_was_taken_is_accepted() -> None:
@@ -150,3 +160,17 @@ def test_every_failure_is_of_its_class_and_names_who_failed() -> None:
         *[FailureClass.RATE_LIMIT] * 3,
         FailureClass.REQUEST_FATAL,
     ]
+
+
+def test_on_the_other_wire_the_charge_is_what_the_relay_says_too() -> None:
+    """The first one filled the cache, the second one was read from it."""
+    found = list[Any]()
+    for one in of_responses():
+        assert check("responses", one["request"], "openrouter") == (), one["id"]
+        seen, reply = WHOLE["responses"](one["response"]), read(one).unwrap()
+        calls = [(call.id, call.name, call.input) for call in reply.calls]
+        assert (reply.text, calls) == (seen.text, seen.calls) == ("OK", []), one["id"]
+        assert (reply.usage.input_tokens, reply.usage.output_tokens) == seen.tokens == (4020, 5), one["id"]
+        assert reply.usage.cost_usd == Decimal(str(one["response"]["usage"]["cost"]))
+        found.append((reply.usage.cost_usd, reply.usage.cache_write_input_tokens, reply.usage.cached_input_tokens))
+    assert found == [(Decimal("0.025265"), 4012, 0), (Decimal("0.002196"), 0, 4012)]

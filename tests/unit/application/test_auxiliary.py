@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+from dataclasses import replace
+from decimal import Decimal
 from typing import Any
 
 import pytest
@@ -22,7 +24,8 @@ from geode.domain.request import AdapterCallRequest, Capabilities, Limits
 from geode.domain.retry import RetryPolicy
 from geode.domain.script import Step, drops, fails, hangs, says, thinks
 from geode.domain.turns import UserTurn
-from geode.ports.events import ModelSwitched, Retrying
+from geode.domain.usage import Usage
+from geode.ports.events import ModelFailed, ModelSwitched, Retrying
 from geode.ports.model import Delta, Emit, TextPart
 from tests.unit.application.rig import Recorder
 
@@ -97,6 +100,38 @@ async def test_attempts_are_those_of_the_policy(attempts: int) -> None:
     await several.fails(ModelCallError, policy=RetryPolicy(attempts=attempts))
     assert several.asked == [attempts]
     assert len(several.clock.slept) == attempts - 1
+
+
+LOST = Usage(7, 1, Decimal("0.25"))
+
+
+class Charging(ScriptedModel):
+    """Tells what a failed attempt took: 7 tokens in, 1 out, a quarter of a dollar."""
+
+    async def acomplete(self, request: AdapterCallRequest, emit: Emit) -> Result[AdapterCallResult, CallFailure]:
+        answer = await super().acomplete(request, emit)
+        return answer.alt(lambda failure: replace(failure, usage=LOST))
+
+
+async def test_what_failed_attempts_took_counts_with_the_reply_that_came_at_last_and_with_the_last_failure() -> None:
+    """A scripted reply takes 10 tokens in and 5 out, and nobody says what they cost."""
+    model, seen = Charging(fails(503), fails(503), says("short")), Recorder()
+    announcer = Announcer("aux", [seen], None)
+    served = await run_with_retry_policy(askable(model, "m"), ASK, clock=ManualClock(), announcer=announcer)
+    assert (served.lost, served.usage) == (Usage(14, 2, Decimal("0.5")), Usage(24, 7, Decimal("0.5"), unpriced_calls=1))
+    assert [(event.attempt, event.usage) for event in seen.of(ModelFailed)] == [(1, LOST), (2, LOST)]
+
+    with pytest.raises(ModelCallError) as caught:
+        await run_with_retry_policy(askable(Charging(*[fails(503)] * 3), "m"), ASK, clock=ManualClock())
+    assert caught.value.failure is not None
+    assert caught.value.failure.usage == Usage(21, 3, Decimal("0.75"))
+
+
+async def test_what_was_lost_on_one_model_of_a_chain_counts_with_the_reply_of_another() -> None:
+    first, second = Charging(fails(503), name="a"), ScriptedModel(says("short"), name="b")
+    targets = askable(first, "m"), askable(second, "m")
+    served = await call_with_failover(targets, ASK, clock=ManualClock(), policy=RetryPolicy(attempts=1))
+    assert (served.owner, served.lost) == (Owner("b", "m"), LOST)
 
 
 async def test_by_default_no_other_model_of_the_adapter_is_asked() -> None:

@@ -80,6 +80,18 @@ async def test_the_same_model_writes_it_behind_the_same_beginning_with_its_tools
     assert outcome_of(replayed(journal)) == outcome
 
 
+@pytest.mark.parametrize("other", [False, True])
+async def test_a_summary_belongs_to_the_session_of_its_run_whoever_writes_it(other: bool) -> None:
+    """Spec section 10: text summaries keep the session id."""
+    writer = ScriptedModel(says("about a"), name="other")
+    model = ScriptedModel(TOO_LONG, *([] if other else [says("about a")]), says("done"))
+    loop = loop_of(model=model, policy=POLICY, summariser=askable(writer, "s") if other else None)
+    outcome = answered(await loop.run("go", conversation=BEFORE))
+    requests = [*model.requests, *writer.requests]
+    assert [request.affinity for request in requests] == [outcome.run_id] * 3
+    assert len(writer.requests) == other
+
+
 async def test_without_a_policy_of_its_own_a_run_that_is_refused_as_too_long_is_compacted_and_goes_on() -> None:
     """Spec section 6: context overflow from the provider: compaction, then the same call again, at most 2 times in a run."""
     longer = BEFORE.grown(user("c"), said("C"), user("d"), said("D"))

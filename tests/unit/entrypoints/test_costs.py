@@ -57,6 +57,21 @@ async def test_its_own_row_by_the_whole_id(emulator: str) -> None:
     assert outcome.usage.cost_usd == Decimal("0.002")
 
 
+async def test_a_plan_has_no_price_of_a_call_whatever_row_there_is(
+    emulator: str, home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("ZAI_CODING_API_KEY", "sk-test-0123456789")
+    monkeypatch.setenv("ZAI_CODING_BASE_URL", f"{emulator}/v1")
+    rows = '[prices]\n"glm-coding-plan/glm-5.1" = { input = 100, output = 200 }\n"glm-5.1" = { input = 100, output = 200 }\n'
+    (home / "routing.toml").write_text(rows, "utf-8")
+    forget_adapters()
+    outcome = await geode.run("Hi", model="glm-coding-plan/glm-5.1")
+    assert (outcome.text, outcome.usage.total_tokens) == ("hi", 15)
+    assert (outcome.usage.cost_usd, outcome.usage.unpriced_calls) == (None, 1)
+    with pytest.raises(Misuse, match="glm-coding-plan is paid for by a plan, and no call has a price of its own"):
+        geode.session(model="glm-coding-plan/glm-5.1", policy=geode.Policy(max_cost_usd=Decimal(1)))
+
+
 LAB = geode.Provider("lab", wire="chat", base_url="http://127.0.0.1:9/v1")
 
 

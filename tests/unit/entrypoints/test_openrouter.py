@@ -117,6 +117,43 @@ async def test_charge_and_route_are_in_the_usage_and_in_events(relay: Any, strea
     assert {event.route for event in replied} == {"Emulated: anthropic/claude-sonnet-4.6"}
 
 
+def charged(**body: Any) -> Fails:
+    """An answer with the status 200 that says it was charged half a dollar for."""
+    return Fails(200, {**body, "usage": {"prompt_tokens": 10, "completion_tokens": 5, "cost": 0.5}})
+
+
+def choice(finish: str, **message: Any) -> Fails:
+    return charged(choices=[{"index": 0, "message": {"role": "assistant", **message}, "finish_reason": finish}])
+
+
+ASKS = choice(
+    "tool_calls", tool_calls=[{"id": "a", "type": "function", "function": {"name": "read", "arguments": '{"path":"a"}'}}]
+)
+SAID = choice("stop", content="done")
+DOWN = charged(choices=None, error={"code": 502, "message": "Provider disconnected"})
+
+
+@pytest.mark.parametrize(
+    ("budget", "script", "made", "reason"),
+    [
+        ("1.2", (ASKS, DOWN, SAID), 2, "cost_budget"),
+        ("1.2", (DOWN, ASKS, SAID), 2, "cost_budget"),
+        ("1.0", (ASKS, DOWN, SAID), 2, "cost_budget"),
+        ("0.9", (ASKS, DOWN, SAID), 1, "cost_budget"),
+        ("1.5", (ASKS, DOWN, SAID), 3, "natural"),
+        ("1.9", (ASKS, DOWN, DOWN, SAID), 3, "cost_budget"),
+        ("2.0", (ASKS, DOWN, DOWN, SAID), 4, "natural"),
+    ],
+)
+async def test_a_budget_is_kept_whatever_it_was_charged_for(
+    relay: Any, budget: str, script: tuple[Step, ...], made: int, reason: str
+) -> None:
+    """Half a dollar for each attempt, answered or not: one is made only if as much still fits."""
+    there = relay(*script)
+    outcome = await ran(policy=Policy(retry=AT_ONCE, max_cost_usd=Decimal(budget)))
+    assert (outcome.reason, outcome.usage.cost_usd, len(there.bodies)) == (reason, Decimal("0.5") * made, made)
+
+
 # ---- text summaries ---------------------------------------------------------------------------------
 
 

@@ -1,7 +1,7 @@
 """Schemas of every kind, over every adapter: asked for where the server takes them, refused by name where it does not.
 
 Whatever was sent, the answer is checked against the whole schema. The emulator judges the schemas that it is sent by its
-own rules, which are those of the servers.
+own rules, which are those of the servers; what they say is read here, by itself.
 """
 
 from __future__ import annotations
@@ -17,24 +17,41 @@ from geode.domain.policy import Policy
 from geode.domain.schema_words import places
 from geode.domain.script import calls, says
 from geode.domain.turns import hints_of
-from geode.entrypoints.compliance.harness import ModelHarness
+from geode.entrypoints.compliance.harness import ModelHarness, SendingHarness
 from geode.entrypoints.compliance.playing import Playing
 from geode.entrypoints.compliance.shipped import (
+    ChatHarness,
     ChatOpenaiHarness,
     ChatOpenrouterHarness,
     MessagesHarness,
     ResponsesHarness,
+    ResponsesOpenaiHarness,
     ScriptedHarness,
 )
 from geode.entrypoints.compliance.shipped_programs import ClaudeCliHarness, CodexCliHarness
-from geode.entrypoints.compliance.shipped_servers import CodexOAuthHarness
+from geode.entrypoints.compliance.shipped_servers import (
+    AnthropicOAuthHarness,
+    CodexOAuthHarness,
+    GlmCodingPlanHarness,
+    GlmPaygHarness,
+    NullContentHarness,
+    OpenrouterPaygHarness,
+)
 from geode.entrypoints.emulator import Dialect, Protocol, check
+from geode.testing import ScriptedModel
 from tests.unit.entrypoints.answer_schemas import ROWS, Row
 
 # What an adapter does not take, by the columns of the table.
 EVERYTHING: Final = (ScriptedHarness,)
-ROOTED: Final = (ClaudeCliHarness, ResponsesHarness, CodexOAuthHarness, ChatOpenaiHarness, ChatOpenrouterHarness)
-HARNESSES: Final[tuple[type[ModelHarness], ...]] = (*EVERYTHING, *ROOTED, MessagesHarness, CodexCliHarness)
+ROOTED: Final = (
+    *(ClaudeCliHarness, ResponsesHarness, ResponsesOpenaiHarness, CodexOAuthHarness, ChatOpenaiHarness),
+    # A server of one's own, of which `response_schema = true` is declared.
+    *(ChatOpenrouterHarness, OpenrouterPaygHarness, NullContentHarness),
+)
+CLOSED: Final = (MessagesHarness, AnthropicOAuthHarness)
+HARNESSES: Final[tuple[type[ModelHarness], ...]] = (*EVERYTHING, *ROOTED, *CLOSED, CodexCliHarness)
+# GLM takes none, and neither does a server of which nothing is declared.
+NONE: Final[tuple[type[SendingHarness], ...]] = (GlmPaygHarness, GlmCodingPlanHarness, ChatHarness)
 # What cannot be made strict: free keys, a union at the root, and parts that say what they hold in `allOf` alone.
 NEVER_STRICT: Final = ("free", "map", "patternProperties", "union at the root", "allOf")
 EACH = pytest.mark.parametrize("harness", HARNESSES, ids=lambda harness: harness.__name__.removesuffix("Harness"))
@@ -44,7 +61,7 @@ OF_THE_TABLE = pytest.mark.parametrize("row", ROWS.values(), ids=ROWS)
 def takes(harness: type[ModelHarness], row: Row) -> bool:
     if harness is CodexCliHarness:
         return row not in [ROWS[name] for name in NEVER_STRICT]
-    return row.closed if harness is MessagesHarness else row.rooted or harness in EVERYTHING
+    return row.closed if harness in CLOSED else row.rooted or harness in EVERYTHING
 
 
 async def ran(playing: Playing, row: Row, **settings: Any) -> Any:
@@ -54,7 +71,8 @@ async def ran(playing: Playing, row: Row, **settings: Any) -> Any:
 @EACH
 @OF_THE_TABLE
 async def test_an_answer_that_fits_and_one_that_does_not(harness: type[ModelHarness], row: Row) -> None:
-    async with harness().playing(says(dump_json(row.wrong)), says(dump_json(row.fits))) as playing:
+    made = harness()
+    async with made.playing(says(dump_json(row.wrong)), says(dump_json(row.fits))) as playing:
         outcome = await ran(playing, row)
 
     if not takes(harness, row):
@@ -66,18 +84,67 @@ async def test_an_answer_that_fits_and_one_that_does_not(harness: type[ModelHarn
     assert (outcome.value, playing.count) == (row.fits, 2)
     (told,) = hints_of(outcome.conversation.turns)
     assert f"\n{row.at}: " in told.text
+    every = harness is CodexCliHarness
+    assert [meant(one, every) for one in schemas(made, playing)] == [meant(row.schema, every)] * 2
 
 
-def sent(harness: ModelHarness, playing: Playing) -> dict[str, Any]:
-    """The schema on the wire, beside what stands there with it."""
-    body = json.loads(playing.bodies()[0])
+@pytest.mark.parametrize("harness", NONE, ids=lambda harness: harness.__name__.removesuffix("Harness"))
+async def test_a_server_that_takes_no_schema_is_asked_nothing(harness: type[SendingHarness]) -> None:
+    async with harness().playing(says('{"a":"x"}')) as playing:
+        outcome = await ran(playing, ROWS["string"])
+    assert isinstance(outcome, Failed), outcome
+    assert (outcome.reason, playing.count) == ("request_error", 0)
+    assert "cannot be given a response_schema" in outcome.why
+
+
+def sent(harness: ModelHarness, playing: Playing, request: int = 0) -> dict[str, Any]:
+    """The schema as the other side received it, beside what stands there with it."""
+    assert isinstance(harness, SendingHarness)
+    body = harness.read(playing.bodies()[request])
     match getattr(harness, "wire", ""):
         case "messages":
             return dict(body["output_config"]["format"])
         case "responses":
             return dict(body["text"]["format"])
-        case _:
+        case "chat":
             return dict(body["response_format"]["json_schema"])
+        case _ if isinstance(harness, CodexCliHarness):
+            # The file says nothing to a program that is not told of it.
+            arguments = json.loads(playing.bodies()[request])["arguments"]
+            assert [one.rpartition("/")[2] for one in arguments if one.startswith("--output-schema=")] == ["schema.json"]
+            return {"schema": json.loads(body["schema"])}
+        case _:
+            return {"schema": json.loads(body["schema"])}
+
+
+def schemas(harness: ModelHarness, playing: Playing) -> list[Any]:
+    """The schema of each request."""
+    if isinstance(playing.adapter, ScriptedModel):
+        return [request.response_schema for request in playing.adapter.requests]
+    return [sent(harness, playing, request)["schema"] for request in range(playing.count)]
+
+
+def meant(schema: Any, every: bool) -> Any:
+    """What a schema says, however it says it: without closed objects, which servers want; with what is said in words where
+    a grammar does not hold it; `every`: a server wants each property to be there."""
+    if isinstance(schema, list):
+        return [meant(one, every) for one in schema]
+    if not isinstance(schema, dict):
+        return schema
+    words = {**schema, **json.loads(schema.get("description", "").removeprefix("It must also fit ") or "{}")}
+    made = {
+        ("anyOf" if word == "oneOf" else word): meant(value, every) for word, value in words.items() if word != "description"
+    }
+    if made.get("additionalProperties") is False:
+        del made["additionalProperties"]
+    if made.get("properties") == {}:
+        del made["properties"]
+    if "prefixItems" in made:
+        # Nothing more may follow: False, what no value fits, or any of those before where there is no order.
+        del made["items"]
+    if every and "properties" in made:
+        made["required"] = sorted(made["properties"])
+    return made
 
 
 @pytest.mark.parametrize("streamed", [False, True], ids=["whole", "streamed"])

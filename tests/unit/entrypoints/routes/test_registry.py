@@ -361,7 +361,10 @@ async def test_with_a_line_of_the_policy_it_is_imported_when_it_is_used(value: s
 def test_one_that_is_disabled_or_from_another_package_stays_out(places: Places) -> None:
     places.install()
     places.allow(ALLOWED.replace("true", "false"))
-    assert registry.bootstrap_builtins().listed[0].state == "disabled"
+    registry.bootstrap_builtins()
+    assert (registry.current().listed[0].state, "acme-payg" in registry.current().entries) == ("disabled", False)
+    with pytest.raises(errors.AdapterNotFoundError):
+        registry.current().adapter("acme-payg")
     places.allow(ALLOWED + 'package = "geode-else"\n')
     one = registry.reload_adapters().listed[0]
     assert (one.state, one.why.endswith("wants it from the package geode-else")) == ("not allowed", True)
