@@ -54,6 +54,7 @@ PLAYED: dict[str, tuple[Script, str]] = {
     "README: geode": ((), "It is 18 C in Paris.\n"),
     "README: What it promises": ((says("Flint"),), "Flint\n"),
     "compaction: In a run": ((), "And there is jasper. 5\n"),
+    "compaction: In a test": ((), "Both. 5\n"),
     "configuration: In Python": ((says("Flint"),), "Flint\n"),
     "openrouter: OpenRouter: your options": ((says("Flint"),), "Flint\n"),
     "quickstart: A tool": (

@@ -6,6 +6,8 @@ import asyncio
 from collections.abc import AsyncGenerator, Mapping
 from typing import Any, Generic
 
+from typing_extensions import TypeVar
+
 from geode.application.announcer import Announcer
 from geode.application.asking import Asking
 from geode.application.compacting import Compaction, compacted
@@ -27,7 +29,7 @@ from geode.domain.errors import Misuse, ModelCallError
 from geode.domain.loop.actions import Finish
 from geode.domain.loop.answering import askable
 from geode.domain.loop.inner import spent_in
-from geode.domain.loop.outcome import Answered, Outcome, Suspended, Value
+from geode.domain.loop.outcome import Answered, Outcome, Suspended, TypedOutcome
 from geode.domain.loop.recording import Recording, replay
 from geode.domain.loop.resuming import changed_tools, revived, taken_up, to_check_again
 from geode.domain.loop.state import State
@@ -40,6 +42,9 @@ from geode.domain.turns import UserTurn
 from geode.ports import events
 from geode.ports.events import Event
 from geode.ports.journal import JournalError, JournalStore
+
+# What the answers of a session are, where that is known.
+Value = TypeVar("Value", default=Any)
 
 
 class AgenticLoop(Generic[Value]):
@@ -77,7 +82,9 @@ class AgenticLoop(Generic[Value]):
         """What the last run has spent so far, runs inside it included: tokens and executions of tools."""
         return self._spent if self._active is None else self._active.spent
 
-    async def run(self, prompt: Prompt, *, conversation: Conversation | None = None, tool_choice: Any = None) -> Outcome[Value]:
+    async def run(
+        self, prompt: Prompt, *, conversation: Conversation | None = None, tool_choice: Any = None
+    ) -> TypedOutcome[Value]:
         """Run `prompt` after `conversation` (nothing, by default) to its end.
 
         `tool_choice` holds for the first round only; any accepted spelling. A provider's or a tool's
@@ -86,7 +93,7 @@ class AgenticLoop(Generic[Value]):
         """
         return await self._perform_new(*self._begun(prompt, conversation, tool_choice))
 
-    async def resume(self, snapshot: str, answers: Mapping[str, Decision]) -> Outcome[Value]:
+    async def resume(self, snapshot: str, answers: Mapping[str, Decision]) -> TypedOutcome[Value]:
         """Go on with a suspended run, here or in another process; `answers` by call id.
 
         A call left out is asked of this session's approver, or stays open and the run is suspended again.
@@ -95,7 +102,7 @@ class AgenticLoop(Generic[Value]):
         """
         return await self._resume(snapshot, answers, None)
 
-    async def resume_run(self, run_id: str, answers: Mapping[str, Decision] | None = None) -> Outcome[Value]:
+    async def resume_run(self, run_id: str, answers: Mapping[str, Decision] | None = None) -> TypedOutcome[Value]:
         """Go on with a run of this session's journal where it stopped: suspended, or cut off with its process.
 
         The model is asked again, finished results stay. Calls that had been started run again if they are
@@ -209,7 +216,7 @@ class AgenticLoop(Generic[Value]):
         )
         return state, tools
 
-    async def _resume(self, snapshot: str, answers: Mapping[str, Decision], put: Put | None) -> Outcome[Value]:
+    async def _resume(self, snapshot: str, answers: Mapping[str, Decision], put: Put | None) -> TypedOutcome[Value]:
         self._check_usable()
         given: object = snapshot
         if not isinstance(given, str):
@@ -224,7 +231,7 @@ class AgenticLoop(Generic[Value]):
 
     async def _taken(
         self, journal: JournalStore, run_id: str, answers: Mapping[str, Decision], expected: State | None, put: Put | None
-    ) -> Outcome[Value]:
+    ) -> TypedOutcome[Value]:
         """Go on with a run of the journal, which nobody else can take meanwhile."""
         self._check_idle()
         recording = journal.taken(run_id)
@@ -253,7 +260,7 @@ class AgenticLoop(Generic[Value]):
             begun = "without answer=" if stored.terms.answer is None else "with another answer= than this session has"
             raise Misuse("answer-changed", f"run {stored.terms.run_id} was begun {begun}; open the session as it was then")
 
-    def _valued(self, outcome: Outcome[Value]) -> Outcome[Value]:
+    def _valued(self, outcome: Outcome) -> TypedOutcome[Value]:
         """The outcome, with the value of its answer where that has a type."""
         wanted = self._asking.answer
         if wanted is None or not isinstance(outcome, Answered):
@@ -315,13 +322,13 @@ class AgenticLoop(Generic[Value]):
         """What the run whose state is `before` is performed with."""
         return Equipment(before, self._asking, tools, self._around, shelf=self._shelf, put=put)
 
-    async def _perform_new(self, state: State, tools: ToolsInForce, put: Put | None = None) -> Outcome[Value]:
+    async def _perform_new(self, state: State, tools: ToolsInForce, put: Put | None = None) -> TypedOutcome[Value]:
         """Run `state`, which was begun, to its end."""
         equipped = self._equipped(state, tools, put)
         fitting = await with_fitting_prompt(state, equipped.contents, equipped.announcer)
         return await self._perform(fitting, equipped, fitting)
 
-    async def _perform(self, state: State, equipped: Equipment, before: State) -> Outcome[Value]:
+    async def _perform(self, state: State, equipped: Equipment, before: State) -> TypedOutcome[Value]:
         """Run `state`, taken up from the state `before` where that is another, to its end."""
         await _cancelled_before()
         self._check_idle()

@@ -174,6 +174,8 @@ def _literal_reader(words: tuple[Any, ...]) -> Read:
 
 def _union_reader(members: tuple[Any, ...]) -> Read:
     """Dataclasses are told apart by their tag; beside them a union holds at most None and one plain kind."""
+    # A generic one is stored without what it is generic in.
+    members = tuple(get_origin(member) if is_dataclass(get_origin(member)) else member for member in members)
     classes = [member for member in members if isinstance(member, type) and is_dataclass(member)]
     tagged = {member.__name__: member for member in classes}
     plain = [member for member in members if member is not NoneType and member not in classes]

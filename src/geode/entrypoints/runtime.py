@@ -9,7 +9,7 @@ from functools import partial
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Final, Generic, Protocol, Self, Unpack, overload, runtime_checkable
 
-from geode.application.agentic_loop import AgenticLoop
+from geode.application.agentic_loop import AgenticLoop, Value
 from geode.application.announcer import Announcer
 from geode.application.asking import Asking
 from geode.application.auxiliary import Served, run_with_retry_policy, text_call, typed_call
@@ -21,7 +21,7 @@ from geode.application.tools_in_force import Kit, SessionTools
 from geode.domain.answers import answer_terms
 from geode.domain.conversation import Conversation
 from geode.domain.errors import Misuse
-from geode.domain.loop.outcome import Outcome, Value
+from geode.domain.loop.outcome import Outcome, TypedOutcome
 from geode.domain.policy import Policy
 from geode.domain.request import Limits
 from geode.domain.toolkits import ChooseToolkits, Toolkits
@@ -317,7 +317,7 @@ async def run(
     conversation: Conversation | None = None,
     tool_choice: Any = None,
     **settings: Unpack[SettingsButAnswer],
-) -> Outcome[Value]: ...
+) -> TypedOutcome[Value]: ...
 
 
 @overload

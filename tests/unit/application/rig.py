@@ -136,7 +136,7 @@ def texts(outcome: Outcome | Conversation) -> list[str]:
     return [result.text for result in results(outcome)]
 
 
-def answered(outcome: Outcome) -> Answered:
+def answered(outcome: Outcome) -> Answered[Any]:
     assert isinstance(outcome, Answered), outcome
     assert_whole(outcome.conversation)
     return outcome

@@ -129,6 +129,10 @@ class Closed:
     calls: list[Noted]
 
 
+def usage_or(failure: CallFailure) -> Usage:
+    return failure.usage or Usage()
+
+
 class Book:
     """Follows a run by its inputs alone, and knows what must be pending after each."""
 
@@ -184,6 +188,9 @@ class Book:
                 self.replied(reply, verdicts, ids, fits=None if answer is None else isinstance(answer, Valid))
             case ModelFailed(failure=failure, jitter=jitter):
                 self.lost += [failure.usage] if failure.usage is not None else []
+                dearness = (usage_or(failure).cost_usd or Decimal(0), usage_or(failure).total_tokens)
+                if not failure.broke_off and dearness > (self.last.cost_usd or Decimal(0), self.last.total_tokens):
+                    self.last = usage_or(failure)
                 self.failed(failure, jitter)
             case CallRefused():
                 self.end("Failed", "request_error")

@@ -152,6 +152,7 @@ def values_of(kind: Any) -> Values:
     if kind is Opaque:
         return st.builds(Opaque, values_of(Owner), st.text(max_size=8), values_of(Any).map(json.dumps))
     origin, args = get_origin(kind), get_args(kind)
+    kind = origin if is_dataclass(origin) else kind  # generic, and made without what it is generic in
     if origin in (Union, UnionType):
         return st.one_of([values_of(member) for member in args])
     if origin is Literal:

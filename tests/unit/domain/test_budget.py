@@ -22,7 +22,7 @@ from geode.domain.loop.step import step
 from geode.domain.policy import Policy
 from geode.domain.spent import Spent
 from geode.domain.usage import Usage
-from tests.unit.domain.builders import begun, call, ending, failure, finished, ok, replied
+from tests.unit.domain.builders import begun, call, ending, failure, finished, model_call, ok, replied
 
 
 def after(policy: Policy, *, rounds: int = 1, calls: int = 0, seconds: float = 0.0, used: int = 0, last: int = 0) -> State:
@@ -202,20 +202,29 @@ def test_a_cost_of_which_a_part_is_unknown_is_too_much() -> None:
     """A failed attempt that the provider told the tokens of, of a model without a price."""
     state = begun(Policy(max_cost_usd=Decimal(1)))
     broken = replace(failure(503), usage=Usage(10, 5, unpriced_calls=1))
-    state = step(step(state, ModelFailed(0.0, broken, 0.0)), Waited(9.0))
-    state = replied(state, call("a", "read"), usage=Usage(10, 5, Decimal("0.01")))
-    outcome = ending(finished(state, "a"))
-    assert (outcome.reason, outcome.usage) == ("cost_budget", Usage(20, 10, Decimal("0.01"), unpriced_calls=1))
+    outcome = ending(step(step(state, ModelFailed(0.0, broken, 0.0)), Waited(9.0)))
+    assert (outcome.reason, outcome.usage) == ("cost_budget", Usage(10, 5, unpriced_calls=1))
 
 
 def test_what_failed_attempts_had_cost_counts() -> None:
     """Spec sections 6 and 10: budgets see what was spent, also on what came to nothing."""
-    state = begun(Policy(max_cost_usd=Decimal("0.05"), max_total_tokens=1000))
-    broken = replace(failure(503), usage=Usage(975, 5, Decimal("0.04")))
-    state = step(step(state, ModelFailed(0.0, broken, 0.0)), Waited(9.0))
-    assert state.counters.usage == Usage(975, 5, Decimal("0.04"))
-    state = replied(state, call("a", "read"), usage=Usage(10, 5, Decimal("0.01")))
-    assert ending(finished(state, "a")).reason == "token_budget"
+    broken = ModelFailed(0.0, replace(failure(503), usage=Usage(975, 5, Decimal("0.04"))), 0.0)
+    tight = begun(Policy(max_total_tokens=1960))
+    assert ending(step(step(tight, broken), Waited(9.0))).reason == "token_budget", "the next may take as many"
+    assert ending(step(step(begun(Policy(max_cost_usd=Decimal("0.07"))), broken), Waited(9.0))).reason == "cost_budget"
+    state = step(step(begun(Policy(max_cost_usd=Decimal("0.08"), max_total_tokens=1961)), broken), Waited(9.0))
+    assert (model_call(state).attempt, state.counters.usage) == (2, Usage(975, 5, Decimal("0.04")))
+    state = replied(state, call("a", "read"), usage=Usage(10, 5, Decimal("0.04")))
+    assert ending(finished(state, "a")).reason == "cost_budget"
+
+
+def test_a_dearer_attempt_that_failed_tells_what_the_next_may_take() -> None:
+    state = finished(replied(begun(Policy(max_cost_usd=Decimal("0.30"))), call("a"), usage=Usage(10, 5, Decimal("0.01"))), "a")
+    dear = replace(failure(503), usage=Usage(900, 5, Decimal("0.15")))
+    assert ending(step(step(state, ModelFailed(0.0, dear, 0.0)), Waited(9.0))).reason == "cost_budget"
+    cheap = replace(failure(503), usage=Usage(9, 5, Decimal("0.009")))
+    after = step(step(state, ModelFailed(0.0, cheap, 0.0)), Waited(9.0))
+    assert (model_call(after).attempt, after.counters.last_usage) == (2, Usage(10, 5, Decimal("0.01")))
 
 
 def test_what_was_spent_before_the_first_round_counts() -> None:

@@ -138,6 +138,7 @@ DOWN = charged(choices=None, error={"code": 502, "message": "Provider disconnect
     [
         ("1.2", (ASKS, DOWN, SAID), 2, "cost_budget"),
         ("1.2", (DOWN, ASKS, SAID), 2, "cost_budget"),
+        ("1.2", (DOWN, DOWN, SAID), 2, "cost_budget"),
         ("1.0", (ASKS, DOWN, SAID), 2, "cost_budget"),
         ("0.9", (ASKS, DOWN, SAID), 1, "cost_budget"),
         ("1.5", (ASKS, DOWN, SAID), 3, "natural"),

@@ -141,7 +141,7 @@ def test_undisturbed_it_has_so_many_inputs(tmp_path: Path) -> None:
     assert Counter(n for _, n in RAN) == {1: 2, 2: 2, 3: 2, 9: 1}
 
 
-async def killed_never(folder: Path) -> geode.Answered:
+async def killed_never(folder: Path) -> geode.Answered[Any]:
     async with session(FileJournal(folder)) as loop:
         return answered(await loop.run("go"))
 

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 from geode.domain.failures import CallFailure
 from geode.domain.loop.actions import Finish
-from geode.domain.loop.outcome import Answered, Exhausted, ExhaustedReason, Failed, FailedReason, Refused, Stopped
+from geode.domain.loop.outcome import Answered, Ending, Exhausted, ExhaustedReason, Failed, FailedReason, Refused, Stopped
 from geode.domain.loop.state import State
 from geode.domain.reply import AdapterCallResult
 from geode.domain.turns import AssistantTurn, UserTurn
@@ -71,5 +71,5 @@ def last_words(state: State) -> str:
     return "".join(reversed(texts))
 
 
-def _finish(state: State, outcome: Answered | Refused | Exhausted | Failed | Stopped) -> State:
+def _finish(state: State, outcome: Ending) -> State:
     return replace(state, pending=Finish(outcome))

@@ -3,23 +3,25 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from decimal import Decimal
 
-from geode.domain.failures import FailureClass, classify_retry_error, describe
+from geode.domain.failures import CallFailure, FailureClass, classify_retry_error, describe
 from geode.domain.loop.actions import CallModel, SwitchModel, Wait
 from geode.domain.loop.compacting import too_long
 from geode.domain.loop.ending import exhaust, fail
 from geode.domain.loop.inputs import ModelFailed
 from geode.domain.loop.outcome import reason_of
-from geode.domain.loop.state import State
+from geode.domain.loop.state import Counters, State
 from geode.domain.loop.switching import with_others
 from geode.domain.retry import Following, GiveUp, NextModel, RetryAfter, after_failure
+from geode.domain.usage import Usage
 from geode.domain.ways_out import way_on
 
 
 def judge_failure(state: State, call: CallModel, input: ModelFailed) -> State:
     """The state after `call` failed. What had been told of its tokens was spent."""
     failure = input.failure
-    state = replace(state, counters=state.counters.charged(failure.spent))
+    state = replace(state, counters=_with_attempt(state.counters, failure))
     kind, to = classify_retry_error(failure), state.terms.next_owner
     following = after_failure(state.terms.policy.retry, failure, call.attempt, input.jitter, is_last=to is None)
     why = describe(_asked(state), failure, call.attempt, state.now - state.counters.call_started_at)
@@ -35,6 +37,18 @@ def judge_failure(state: State, call: CallModel, input: ModelFailed) -> State:
         case GiveUp() | NextModel():
             way = way_on(failure, chained=bool(state.terms.chain))
             return fail(state, reason_of(kind), with_others(state, f"{why}. {way}" if way else why), failure)
+
+
+def _with_attempt(counters: Counters, failure: CallFailure) -> Counters:
+    """What an attempt has taken that came to nothing, the next one may take too: it is expected to be as dear."""
+    charged, last, usage = counters.charged(failure.spent), counters.last_usage, failure.usage
+    if usage is None or failure.broke_off or _cost(usage) <= _cost(last):
+        return charged
+    return replace(charged, last_usage=usage)
+
+
+def _cost(usage: Usage) -> tuple[Decimal, int]:
+    return usage.cost_usd or Decimal(0), usage.total_tokens
 
 
 def _asked(state: State) -> str:

@@ -4,9 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from typing import Any, Final, Generic, Literal, TypeAlias, cast
-
-from typing_extensions import TypeVar
+from typing import Any, Final, Generic, Literal, TypeAlias, TypeVar, cast
 
 from geode.domain.content import ToolUseBlock
 from geode.domain.conversation import Conversation
@@ -15,7 +13,7 @@ from geode.domain.failures import CallFailure, FailureClass, classify_retry_erro
 from geode.domain.usage import Usage
 
 # What the answers of a session are, where it has a type of them.
-Value = TypeVar("Value", default=Any)
+Value = TypeVar("Value")
 
 ExhaustedReason: TypeAlias = Literal[
     "max_rounds",
@@ -151,5 +149,7 @@ class Suspended:
     reason: Literal["suspended"] = "suspended"
 
 
-Ending: TypeAlias = Answered | Refused | Exhausted | Failed | Stopped
-Outcome: TypeAlias = Answered[Value] | Refused | Exhausted | Failed | Stopped | Suspended
+Ending: TypeAlias = Answered[Any] | Refused | Exhausted | Failed | Stopped
+Outcome: TypeAlias = Ending | Suspended
+# The same, where the type of the answer is known.
+TypedOutcome: TypeAlias = Answered[Value] | Refused | Exhausted | Failed | Stopped | Suspended

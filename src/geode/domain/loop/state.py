@@ -113,8 +113,9 @@ class Counters:
     `rounds` counts model rounds, `tool_calls` executions, those inside calls included, and `calls_of` those of each tool,
     `calls_under_none` replies that called although they must not, `compactions` how often one was asked for because
     the provider refused the conversation for its length. `compacted_ahead` is the last round before which one was asked
-    for without that. `answer_repairs` is how often an answer was sent back that did not fit its schema. `last_usage` is that
-    of the last call that came to something. `broken_off` are those of the `unpriced_calls` of `usage` whose reply broke off.
+    for without that. `answer_repairs` is how often an answer was sent back that did not fit its schema.
+    `last_usage` is that of the last call that came to something, or of a dearer one that did not. `broken_off` are those
+    of the `unpriced_calls` of `usage` whose reply broke off.
     """
 
     rounds: int = 0

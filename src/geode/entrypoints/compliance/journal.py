@@ -7,6 +7,7 @@ import inspect
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import replace
+from typing import Any
 
 import pytest
 
@@ -49,7 +50,7 @@ class JournalContract(Contract):
         found: JournalHarness = made(type(self), JournalHarness)
         return found
 
-    async def _run(self, journal: Journal, answer: str) -> Answered:
+    async def _run(self, journal: Journal, answer: str) -> Answered[Any]:
         model = ScriptedModel(fails(503), calls(specification.READ, ("unknown", {})), says(answer))
         outcome = await geode.run("hi", model=model, tools=[READER], journal=journal, policy=geode.Policy(retry=AT_ONCE))
         assert isinstance(outcome, Answered), outcome

@@ -130,7 +130,7 @@ def test_what_differs_from_the_first_run_is_told_in_full() -> None:
     def told(text: str, end: str) -> list[Event]:
         reply = ModelReplied(**NUMBERED, text=text, calls=(CALL,), stop=Stop.TOOL_CALLS, usage=Usage(), route="", request_id="")
         finished = ToolFinished(**NUMBERED, index=0, call=CALL, result=ToolResult("c", "ok", (Text("x"),)), seconds=0.0)
-        outcome = Answered(end, Conversation(), Usage(), "r")
+        outcome: Answered[Any] = Answered(end, Conversation(), Usage(), "r")
         return [reply, finished, RoundClosed(**NUMBERED, results=()), Finished(**NUMBERED, outcome=outcome)]
 
     def shown(events: list[Event]) -> str:
