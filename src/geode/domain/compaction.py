@@ -57,7 +57,7 @@ def halfway(turns: Sequence[Turn]) -> int | None:
     """The last place in the first half that leaves out a reply, else the first one after it; None where there is none."""
     replies = [isinstance(turn, AssistantTurn) for turn in turns]
     useful = [cut for cut in cut_points(turns) if any(replies[:cut])]
-    early = [cut for cut in useful if cut <= len(turns) // 2]
+    early = [cut for cut in useful if 2 * cut <= len(turns)]
     return early[-1] if early else next(iter(useful), None)
 
 

@@ -415,7 +415,7 @@ class Book:
         other = transient and not again and len(self.models) > 1
         late = remaining is not None and remaining <= 0
         if (late and (failure.status == 408 or other)) or (again and remaining is not None and delay >= remaining):
-            return self.end("Exhausted", "time_budget", self.said_and(failure.partial))
+            return self.end("Exhausted", "time_budget")
         if again:
             self.pending = ("wait", delay)
             return None

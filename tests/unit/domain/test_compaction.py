@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from geode.domain.compaction import cut_for, cut_points, halfway, media_told, shortened, summary_text, unusable
+from geode.domain.compaction import cut_for, cut_points, halfway, media_told, shortened, summary_text, text_of, unusable
 from geode.domain.content import Document, DocumentUrl, Image, ImageUrl, Text, ToolResult, ToolUseBlock, result
 from geode.domain.conversation import Conversation
 from geode.domain.offload import named_in
@@ -105,12 +105,21 @@ def test_the_last_prompt_stays_where_the_cut_comes_after_it() -> None:
         (WORK.turns, 3),
         ((user("a"), said("A"), user("b")), 2),
         ((user("a"), said("A"), user("b"), said("B"), user("c"), said("C"), user("d")), 2),
+        ((user("a"), said("A"), user("b"), said("B"), user("c"), said("C"), user("d"), said("D")), 4),
+        ((user("a"), said("A"), user("b"), said("B"), user("c"), said("C"), user("d"), said("D"), user("e")), 4),
         ((user("a"), said("A")), None),
         ((), None),
     ],
 )
 def test_half_of_a_conversation(turns: tuple[Turn, ...], half: int | None) -> None:
     assert halfway(turns) == half
+
+
+def test_the_text_of_a_conversation_has_what_is_said_called_and_answered() -> None:
+    asked = AssistantTurn((Text("I look."), ToolUseBlock("1", "read", {"a": "ü"})))
+    came = ToolResultsTurn((ToolResult("1", "ok", (Text("found"),)),), (Hint("wrap_up", "Conclude."),))
+    told = UserTurn((Text("go"),), (Hint("summary", "Before."),))
+    assert text_of((told, asked, came)) == 'go\nBefore.\nI look.\nread {"a":"ü"}\nfound\nConclude.'
 
 
 def test_a_summary_names_no_stored_result_but_those_that_were_named() -> None:

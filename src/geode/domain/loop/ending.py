@@ -24,9 +24,9 @@ def stop(state: State, partial: str = "") -> State:
     return _finish(state, Stopped(_said(state, partial), state.closed, state.counters.usage, state.terms.run_id))
 
 
-def exhaust(state: State, reason: ExhaustedReason, *, concluded: bool = False, why: str = "", partial: str = "") -> State:
+def exhaust(state: State, reason: ExhaustedReason, *, concluded: bool = False, why: str = "") -> State:
     """A limit ends the run: with the model's conclusion if it gave one, else with what was said so far."""
-    text = (last_words(state) if concluded else "") or _said(state, partial)
+    text = (last_words(state) if concluded else "") or state.said
     return _finish(state, Exhausted(text, state.closed, state.counters.usage, state.terms.run_id, reason, why))
 
 

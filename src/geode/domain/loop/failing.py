@@ -26,7 +26,7 @@ def judge_failure(state: State, call: CallModel, input: ModelFailed) -> State:
     following = after_failure(state.terms.policy.retry, failure, call.attempt, input.jitter, is_last=to is None)
     why = describe(_asked(state), failure, call.attempt, state.now - state.counters.call_started_at)
     if _too_late(state, kind, following):
-        return exhaust(state, "time_budget", why=with_others(state, why), partial=failure.partial)
+        return exhaust(state, "time_budget", why=with_others(state, why))
     match following:
         case RetryAfter(seconds):
             return replace(state, pending=Wait(seconds, replace(call, attempt=call.attempt + 1)))
@@ -41,10 +41,10 @@ def judge_failure(state: State, call: CallModel, input: ModelFailed) -> State:
 
 def _with_attempt(counters: Counters, failure: CallFailure) -> Counters:
     """What an attempt has taken that came to nothing, the next one may take too: it is expected to be as dear."""
-    charged, last, usage = counters.charged(failure.spent), counters.last_usage, failure.usage
-    if usage is None or failure.broke_off or _cost(usage) <= _cost(last):
+    charged, usage = counters.charged(failure.spent), failure.usage
+    if usage is None or failure.broke_off:
         return charged
-    return replace(charged, last_usage=usage)
+    return replace(charged, last_usage=max(counters.last_usage, usage, key=_cost))
 
 
 def _cost(usage: Usage) -> tuple[Decimal, int]:

@@ -233,3 +233,14 @@ def test_later_the_last_round_tells_it() -> None:
     after = step(asked, Compacted(9.0, Conversation((SUMMARY, *asked.closed.turns[-2:])), spent=Spent(Usage(900, 10))))
     assert model_call(after).round == 3
     assert after.counters.last_usage == Usage(10, 5)
+
+
+def test_a_budget_that_a_summary_used_up_in_vain_is_what_ends_the_run() -> None:
+    asked = too_long(measured(policy=Policy(max_total_tokens=1000)))
+    spent = Spent(Usage(970, 0))
+    outcome = expect(Exhausted, ending(step(asked, Compacted(9.0, None, "the summary is empty", spent))))
+    assert (outcome.reason, outcome.usage.total_tokens) == ("token_budget", 1000)
+    assert outcome.why.endswith(". It was not compacted: the summary is empty")
+    assert outcome.conversation == asked.closed
+    less = ending(step(asked, Compacted(9.0, None, "the summary is empty", Spent(Usage(1, 0)))))
+    assert less.reason == "context_exhausted"
