@@ -10,6 +10,7 @@ from typing_extensions import TypeVar
 
 from geode.application.announcer import Announcer
 from geode.application.asking import Asking
+from geode.application.auxiliary import with_usage
 from geode.application.compacting import Compaction, compacted
 from geode.application.equipment import Equipment, Surroundings
 from geode.application.hooking import Hooking
@@ -149,9 +150,10 @@ class AgenticLoop(Generic[Value]):
         limits = Limits(policy.max_output_tokens, policy.call_timeout_seconds, policy.idle_timeout_seconds)
         request = self._asking.request(conversation, catalog, run_id, limits=limits)
         cut = cut_for(conversation.turns, policy.compact_keep_rounds)
+        tab = Tab(lambda *_: limits)
         try:
             made = await compacted(
-                self._asking, request, policy, cut, clock=around.clock, announcer=announcer, hooking=hooking, tab=Tab()
+                self._asking, request, policy, cut, clock=around.clock, announcer=announcer, hooking=hooking, tab=tab
             )
         finally:
             announcer.close()
@@ -160,7 +162,7 @@ class AgenticLoop(Generic[Value]):
             return made.unwrap()
         if failed.why == NOTHING_TO_LEAVE_OUT:
             return Compaction(conversation)
-        raise failed.error or ModelCallError(failed.why, None)
+        raise with_usage(failed.error or ModelCallError(failed.why, None), tab.spent.usage)
 
     def stop(self) -> None:
         """End the active run soon: what runs may finish, nothing new starts, the outcome is `Stopped`.

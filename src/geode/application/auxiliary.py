@@ -26,7 +26,7 @@ from geode.domain.reply import AdapterCallResult
 from geode.domain.request import AdapterCallRequest, Limits
 from geode.domain.retry import GiveUp, NextModel, RetryAfter, RetryPolicy, after_failure
 from geode.domain.spent import Spent
-from geode.domain.turns import AssistantTurn, Hint, UserTurn
+from geode.domain.turns import AssistantTurn, Hint, UserTurn, says_nothing
 from geode.domain.usage import Usage
 from geode.domain.ways_out import way_on
 from geode.ports import events
@@ -110,13 +110,24 @@ async def typed_call(
     Spec section 11.
     """
     served = await served_of(conversation)
-    typed = typed_answer(served.reply, check)
-    if not isinstance(typed, DoesNotFit) or served.reply.calls or not repairs:
+    typed, turn = typed_answer(served.reply, check), AssistantTurn(served.reply.items, served.owner)
+    if not isinstance(typed, DoesNotFit) or turn.calls or says_nothing(turn) or not repairs:
         return replace(served, typed=typed)
     told = UserTurn((), (Hint("answer", repair_text(typed.errors, terms)),))
-    asked = conversation.grown(AssistantTurn(served.reply.items, served.owner), told)
-    again = await typed_call(served_of, asked, check, terms, repairs - 1)
+    try:
+        again = await typed_call(served_of, conversation.grown(turn, told), check, terms, repairs - 1)
+    except ModelCallError as error:
+        spent = error.failure.usage if error.failure is not None else None
+        raise with_usage(error, served.usage + (spent or Usage())) from error
     return replace(again, lost=served.usage + again.lost)
+
+
+def with_usage(error: ModelCallError, usage: Usage) -> ModelCallError:
+    """The same error, with what was spent until then among its facts."""
+    if usage == Usage():
+        return error
+    told = error.failure or CallFailure(None, "response", str(error))
+    return type(error)(str(error), replace(told, usage=usage))
 
 
 async def run_with_retry_policy(
@@ -199,17 +210,17 @@ class _Trying:
             answer = await self._once(adapter, request, target.price)
             failure = answer.swap().value_or(None)
             if failure is None:
-                self._tab.spent += Spent(answer.unwrap().usage)
+                self._tab.took(Spent(answer.unwrap().usage))
                 return answer.unwrap()
             self.lost += failure.spent
-            self._tab.spent += failure.spent
+            self._tab.took(failure.spent)
             failure = replace(failure, after_output=failure.after_output or self._shown, partial="".join(self._said))
             if self._announcer is not None:
                 await self._announcer.tell(events.ModelFailed, attempt=attempt, why=failure.message, usage=failure.usage)
             then = after_failure(self._policy, failure, attempt, self._clock.jitter(), is_last=following is None)
             why = describe(target.owner.name, failure, attempt, self._clock.now() - began)
             match then:
-                case RetryAfter(seconds) if self._tab.allows(seconds):
+                case RetryAfter(seconds) if self._tab.room(seconds) is not None:
                     await self._tell_retry(attempt, seconds, failure)
                     await self._clock.sleep(seconds)
                     attempt += 1

@@ -21,7 +21,7 @@ from geode.domain.errors import ModelCallError, RequestRefused
 from geode.domain.failures import FailureClass, classify_retry_error
 from geode.domain.negotiation import negotiate
 from geode.domain.policy import Policy
-from geode.domain.request import AdapterCallRequest
+from geode.domain.request import AdapterCallRequest, Limits
 from geode.domain.retry import RetryPolicy
 from geode.domain.turns import UserTurn
 from geode.domain.usage import Usage, dollars
@@ -34,15 +34,12 @@ from geode.ports.model import ModelAdapter
 @dataclass(frozen=True, slots=True)
 class Compaction:
     """What became of a conversation that was to be made shorter: the shorter one, or the same where nothing could be
-    left out. `served` is the summary as it was answered, None where none was asked for."""
+    left out. `served` is the summary as it was answered, None where none was asked for; `usage` is what it took, failed
+    attempts included."""
 
     conversation: Conversation
     served: Served | None = None
-
-    @property
-    def usage(self) -> Usage:
-        """What the summary took, failed attempts included."""
-        return Usage() if self.served is None else self.served.usage
+    usage: Usage = Usage()
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,7 +86,7 @@ async def compacted(
         return Failure(NotCompacted(f"{other.owner.adapter}, which writes summaries, cannot be asked: {closed}"))
     writing = _Writing(asking, other, replace(guarded, streamed=False), policy.retry, clock, announcer, tab)
     written = await writing.of(Conversation(whole.turns[:cut]))
-    return written.map(lambda served: Compaction(shortened(whole, cut, served.text), served))
+    return written.map(lambda served: Compaction(shortened(whole, cut, served.text), served, tab.spent.usage))
 
 
 async def _closed(target: Askable, seconds: float, announcer: Announcer) -> str:
@@ -115,26 +112,30 @@ class _Writing:
         written = await self._once(before)
         failed = written.swap().value_or(None)
         half = halfway(before.turns) if failed is not None and _is_too_long(failed) else None
-        if half is None or not self.tab.allows(0.0):
+        if half is None:
             return written
         first = await self.of(Conversation(before.turns[:half]))
         if first.swap().value_or(None) is not None:
             return first
         shorter = shortened(before, half, first.unwrap().text)
-        if len(shorter.turns) >= len(before.turns):
-            return written
-        second = await self.of(shorter)
-        return second.map(lambda served: replace(served, lost=first.unwrap().usage + served.lost))
+        return written if len(shorter.turns) >= len(before.turns) else await self.of(shorter)
 
     async def _once(self, before: Conversation) -> Result[Served, NotCompacted]:
-        """A reply that can stand for a summary. What it took is told in any case."""
-        target, request = await self._asked(before.grown(UserTurn((Text(INSTRUCTION),))))
-        told = {"adapter": target.owner.adapter, "model": target.owner.model}
-        tab = self.tab.inside()
+        """A reply that can stand for a summary, if the budgets have room for one."""
+        limits = self.tab.room()
+        if limits is None:
+            return Failure(NotCompacted("the budgets have no room for a summary"))
+        target, request = await self._asked(before.grown(UserTurn((Text(INSTRUCTION),))), limits)
+        with self.tab.part() as part:
+            return await self._told(target, request, part)
+
+    async def _told(self, target: Askable, request: AdapterCallRequest, tab: Tab) -> Result[Served, NotCompacted]:
+        """What it took is told in any case."""
 
         async def tell(why: str, route: str = "", id: str = "") -> None:
+            who = {"adapter": target.owner.adapter, "model": target.owner.model}
             usage = tab.whole.usage
-            await self.announcer.tell(events.Summarised, **told, usage=usage, route=route, request_id=id, why=why)
+            await self.announcer.tell(events.Summarised, **who, usage=usage, route=route, request_id=id, why=why)
 
         try:
             served = await run_with_retry_policy(
@@ -147,15 +148,13 @@ class _Writing:
         except asyncio.CancelledError:
             self.announcer.soon(tell("it was cut short"))
             raise
-        finally:
-            self.tab.spent += tab.whole
         why = unusable(served.reply)
         await tell(why, served.reply.route, served.reply.request_id)
         return Failure(NotCompacted(why)) if why else Success(served)
 
-    async def _asked(self, before: Conversation) -> tuple[Askable, AdapterCallRequest]:
+    async def _asked(self, before: Conversation, limits: Limits) -> tuple[Askable, AdapterCallRequest]:
         """Whom to ask and what. What the other model cannot be shown, the one that is asked was shown before."""
-        request = self.request
+        request = replace(self.request, limits=limits)
         if self.other is not None:
             shared = self.other.owner.adapter == self.asking.owner.adapter
             text = text_call(
@@ -166,7 +165,7 @@ class _Writing:
                 cache_key=request.cache_key if shared else "",
             )
             asked = text(self.other)
-            if not _refusal(await self.other.opened(), asked):
+            if _carries(await self.other.opened(), asked):
                 return self.other, asked
         own = askable(self.asking.adapter, self.asking.model, price=self.asking.price)
         return own, _continued(self.asking.adapter, replace(request, conversation=before))
@@ -186,6 +185,12 @@ def _continued(adapter: ModelAdapter, request: AdapterCallRequest) -> AdapterCal
         asked = replace(request, tools=(), tool_choice=Auto(), deferred=frozenset())
     # Cut off where it is, the history may hold calls after which a budget of thinking would be refused.
     return replace(asked, thinking=None) if _refusal(adapter, asked) else asked
+
+
+def _carries(adapter: ModelAdapter, request: AdapterCallRequest) -> bool:
+    """Whether the adapter can carry the request as it is, and nothing that was said is told in words instead."""
+    agreed = negotiate(adapter.name, request, adapter.capabilities).value_or(None)
+    return agreed is not None and all(one.kind != "media_left_out" for one in agreed.adjustments)
 
 
 def _refusal(adapter: ModelAdapter, request: AdapterCallRequest) -> str:

@@ -4,19 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection
 from dataclasses import replace
+from functools import partial
 
 from geode.application.announcer import Announcer
 from geode.application.askable import opened_within
 from geode.application.asking import Asking
-from geode.application.auxiliary import Served
-from geode.application.compacting import NotCompacted, compacted, told_usage
-from geode.application.foreign import handed
+from geode.application.compacting import Compaction, compacted, told_usage
 from geode.application.hooking import Hooking
 from geode.application.one_call import one_call
 from geode.application.tab import Tab
 from geode.application.tools_in_force import ToolsInForce
-from geode.domain.binding import bound
-from geode.domain.budget import allows
+from geode.domain.budget import call_seconds, exhausted, later
 from geode.domain.call_ids import with_unique_ids
 from geode.domain.choice import Named, ToolChoice, choice_word
 from geode.domain.compaction import cut_for
@@ -27,13 +25,13 @@ from geode.domain.loop.calling import output_limit
 from geode.domain.loop.inputs import CallRefused, Compacted, Input, ModelFailed, ModelReplied, Switched
 from geode.domain.loop.replies import answer_given
 from geode.domain.loop.state import State
-from geode.domain.models import row_of
 from geode.domain.negotiation import negotiate
 from geode.domain.reply import AdapterCallResult
 from geode.domain.request import AdapterCallRequest, Limits
 from geode.domain.spent import Spent
 from geode.domain.thinking import ThinkingBudget
 from geode.domain.tool_search import as_run
+from geode.domain.usage import Usage
 from geode.domain.verdicts import Unknown
 from geode.ports import events
 from geode.ports.clock import Clock
@@ -98,10 +96,8 @@ class ModelCall:
             return ModelFailed(self._clock.now(), facts, self._clock.jitter())
         reply = answer.unwrap()
         items = with_unique_ids(reply.items, call.round, state.call_ids)
-        if row_of(sent.model, adapter.capabilities.models).binds_prefix:
-            items = bound(items, sent)
         left_out = () if request is built else [tool.name for tool in built.tools if tool not in request.tools]
-        return await self._replied(state, call, reply if items is reply.items else replace(reply, items=items), left_out)
+        return self._replied(state, call, reply if items is reply.items else replace(reply, items=items), left_out)
 
     @property
     def shown(self) -> str:
@@ -119,22 +115,21 @@ class ModelCall:
         if found is None and state.terms.policy.compact_above is not None:
             return await self._summarised(state, asked)
         if isinstance(found, Conversation):
-            await self._tell_compacted(state, asked, found)
+            await self._tell_compacted(state, asked, Compaction(found))
             return Compacted(self._clock.now(), found)
         why = "no hook made it shorter" if found is None else found.why
-        return await self._not_compacted(asked, NotCompacted(why))
+        return await self._not_compacted(asked, why)
 
     async def _summarised(self, state: State, asked: Compact) -> Compacted:
         closed = await self._open(state.terms.owner, asked.call.timeout_seconds)
         if closed:
-            return await self._not_compacted(asked, NotCompacted(f"{state.terms.owner.adapter} cannot be asked: {closed}"))
+            return await self._not_compacted(asked, f"{state.terms.owner.adapter} cannot be asked: {closed}")
         policy = state.terms.policy
         # Refused as it is, less is kept than was asked for, and in the end only the last prompt.
         keep = policy.compact_keep_rounds if asked.ahead or state.counters.compactions == 1 else 0
         cut = cut_for(state.closed.turns, keep, or_fewer=not asked.ahead)
-        # A reply that concludes is short; what is left to do is not.
-        request = self._request(state, replace(asked.call, max_output_tokens=output_limit(state)), streamed=False)
-        tab = self._tab = Tab(lambda spent, seconds: allows(state, spent, self._clock.now() + seconds))
+        request = self._request(state, asked.call, streamed=False)
+        tab = self._tab = Tab(partial(self._room, state))
         self._said = []
         made = await compacted(
             self._asking,
@@ -146,25 +141,38 @@ class ModelCall:
             hooking=self._hooking,
             tab=tab,
         )
-        self._tab = Tab()
         failed = made.swap().value_or(None)
         if failed is not None:
-            return await self._not_compacted(asked, failed, tab.spent)
-        compaction = made.unwrap()
-        await self._tell_compacted(state, asked, compaction.conversation, compaction.served)
-        return Compacted(self._clock.now(), compaction.conversation, spent=tab.spent)
+            await self._tell_not_compacted(asked, failed.why)
+            found = Compacted(self._clock.now(), None, failed.why, tab.spent, tab.last)
+        else:
+            compaction = made.unwrap()
+            await self._tell_compacted(state, asked, compaction)
+            found = Compacted(self._clock.now(), compaction.conversation, spent=tab.spent, last=tab.last)
+        self._tab = Tab()  # from here on the input tells what is on it
+        return found
 
-    async def _tell_compacted(self, state: State, asked: Compact, found: Conversation, served: Served | None = None) -> None:
+    def _room(self, state: State, spent: Spent, last: Usage, seconds: float) -> Limits | None:
+        """Of an attempt at a summary, which is as long as it has to be, also where a reply would have to conclude."""
+        then = later(state, spent, last, self._clock.now() + seconds)
+        if exhausted(then) is not None:
+            return None
+        return Limits(output_limit(then), call_seconds(then), state.terms.policy.idle_timeout_seconds)
+
+    async def _tell_compacted(self, state: State, asked: Compact, found: Compaction) -> None:
         model, turns = state.terms.owner.model, len(state.closed.turns)
         why = asked.why if asked.ahead else f"the conversation was too long for {model}"
-        text = f"{why}; it was compacted from {turns} turns to {len(found.turns)}"
-        if served is not None:
-            text += f", with a summary by {served.owner.model} ({told_usage(served.usage)})"
+        text = f"{why}; it was compacted from {turns} turns to {len(found.conversation.turns)}"
+        if found.served is not None:
+            text += f", with a summary by {found.served.owner.model} ({told_usage(found.usage)})"
         await self._announcer.notice("compacted", text)
 
-    async def _not_compacted(self, asked: Compact, failed: NotCompacted, spent: Spent = Spent()) -> Compacted:
-        await self._announcer.notice("not_compacted", f"{asked.why}; it was not compacted: {failed.why}")
-        return Compacted(self._clock.now(), None, failed.why, spent)
+    async def _not_compacted(self, asked: Compact, why: str) -> Compacted:
+        await self._tell_not_compacted(asked, why)
+        return Compacted(self._clock.now(), None, why)
+
+    async def _tell_not_compacted(self, asked: Compact, why: str) -> None:
+        await self._announcer.notice("not_compacted", f"{asked.why}; it was not compacted: {why}")
 
     def _request(self, state: State, call: CallModel, *, streamed: bool) -> AdapterCallRequest:
         """The request for the pending call."""
@@ -203,22 +211,9 @@ class ModelCall:
                 self._shown = True
                 await self._announcer.tell(events.CallDelta, index=index, name=name, arguments=arguments)
 
-    async def _replied(
-        self, state: State, call: CallModel, reply: AdapterCallResult, left_out: Collection[str]
-    ) -> ModelReplied:
-        calls = reply.calls
-        runs = (as_run(one, self._tools.facts) for one in calls)
+    def _replied(self, state: State, call: CallModel, reply: AdapterCallResult, left_out: Collection[str]) -> ModelReplied:
+        runs = (as_run(one, self._tools.facts) for one in reply.calls)
         verdicts = tuple(Unknown(()) if one.name in left_out else self._tools.check(one) for one in runs)
-        if self._announcer.heard:
-            await self._announcer.tell(
-                events.ModelReplied,
-                text=reply.text,
-                calls=tuple(handed(one) for one in calls),
-                stop=reply.stop,
-                usage=reply.usage,
-                route=reply.route,
-                request_id=reply.request_id,
-            )
         text, wanted = answer_given(state, call, reply), self._asking.answer
         answer = None if text is None or wanted is None else wanted.verdict(text)
         return ModelReplied(self._clock.now(), reply, verdicts, answer)

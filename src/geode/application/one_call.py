@@ -10,7 +10,9 @@ from typing import cast
 from returns.result import Failure, Result
 
 from geode.application.foreign import kind_of, warn
+from geode.domain.binding import bound
 from geode.domain.failures import CallFailure
+from geode.domain.models import row_of
 from geode.domain.prices import Price, priced
 from geode.domain.reply import AdapterCallResult
 from geode.domain.request import AdapterCallRequest
@@ -41,7 +43,7 @@ async def one_call(
     answer = await _answered(adapter, request, heard, being_cancelled)
     known = (row.prefix for row in adapter.capabilities.models)
     failed = answer.alt(lambda failure: of_unknown_model(failure, request.model, known, adapter.name))
-    replied = failed.map(lambda reply: replace(reply, usage=priced(reply.usage, price)))
+    replied = failed.map(lambda reply: replace(_bound(adapter, request, reply), usage=priced(reply.usage, price)))
     return replied.alt(lambda failure: _with_cost(failure, price, begun=begun))
 
 
@@ -66,6 +68,12 @@ async def _answered(
     return _failure(f"the adapter returned {kind_of(answer)}, not a Success or a Failure")
 
 
+def _bound(adapter: ModelAdapter, request: AdapterCallRequest, reply: AdapterCallResult) -> AdapterCallResult:
+    """The reply, whose thinking remembers what it was made after, where the provider takes it back there alone."""
+    binds = row_of(request.model, adapter.capabilities.models).binds_prefix
+    return replace(reply, items=bound(reply.items, request)) if binds else reply
+
+
 def _with_cost(failure: CallFailure, price: Price | None, *, begun: bool) -> CallFailure:
     """What an attempt has cost that came to nothing.
 
@@ -74,7 +82,9 @@ def _with_cost(failure: CallFailure, price: Price | None, *, begun: bool) -> Cal
     told = failure.usage
     charged = told is not None and told.cost_usd is not None
     known = None if told is None else priced(told, price)
-    if charged or not (begun or failure.phase == "stream"):
+    # Nobody waited for the end of a call that is late, which the provider may have worked on.
+    late = failure.timed_out and failure.phase == "response" and failure.status is None
+    if charged or not (begun or late or failure.phase == "stream"):
         return replace(failure, usage=known)
     return replace(failure, usage=replace(known or Usage(), unpriced_calls=1), broke_off=True)
 

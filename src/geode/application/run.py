@@ -22,6 +22,7 @@ from geode.domain.loop.outcome import Outcome, Suspended
 from geode.domain.loop.state import OpenRound, State
 from geode.domain.loop.step import step
 from geode.domain.recovery import Recovery, noticed
+from geode.domain.reply import AdapterCallResult
 from geode.domain.spent import Spent
 from geode.domain.tool_search import as_run
 from geode.domain.turns import AssistantTurn, ToolResultsTurn, hints_of
@@ -131,13 +132,14 @@ class Run:
         return await self._call.perform(self.state, call) if changed is None else changed
 
     async def _unless_stopped(self, work: Coroutine[Any, Any, Input]) -> Input | None:
-        """What `work` gives, or None when stopping cut it short.
+        """What `work` gives, or None when stopping cut it short. What it gave counts, whatever comes after.
 
         Stopping cancels this task while it waits here, and that cancellation is taken back here: one
         that somebody else asked for passes. A task for the work alone would cost two turns of the loop.
         """
         task = self._waiting = asyncio.current_task()
         asked_before = 0 if task is None else task.cancelling()
+        found: Input | None = None
         try:
             found = await work
             if self._cut_short:
@@ -147,7 +149,6 @@ class Run:
         except asyncio.CancelledError:
             if task is None or not self._cut_short or task.uncancel() > asked_before:
                 raise
-            return None
         finally:
             self._waiting = None
         return found
@@ -198,6 +199,8 @@ class Run:
         await self._announcer.tell(events.Aborted, why=why)
 
     async def _tell(self, before: State, after: State, input: Input | None = None) -> None:
+        if isinstance(input, ModelReplied):
+            await self._tell_reply(input.reply)
         if isinstance(input, ModelFailed):
             await self._announcer.tell(events.ModelFailed, why=input.failure.message, usage=input.failure.usage)
         if isinstance(after.pending, Wait) and isinstance(input, ModelFailed):
@@ -223,6 +226,17 @@ class Run:
                 pass
         for hint in hints_of(after.closed.turns[len(before.closed.turns) :]):
             await self._announcer.notice(hint.kind, hint.text)
+
+    async def _tell_reply(self, reply: AdapterCallResult) -> None:
+        await self._announcer.tell(
+            events.ModelReplied,
+            text=reply.text,
+            calls=tuple(handed(call) for call in reply.calls),
+            stop=reply.stop,
+            usage=reply.usage,
+            route=reply.route,
+            request_id=reply.request_id,
+        )
 
     async def _tell_switch(self, from_: Owner, asked: SwitchModel) -> None:
         await self._announcer.tell(

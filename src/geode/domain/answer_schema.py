@@ -39,17 +39,16 @@ def answer_problem(schema: Mapping[str, Any], profile: SchemaProfile) -> str:
 def _lost_reference(schema: Schema) -> str:
     """A reference that leads out of the schema, which nobody follows, or to nothing in it; "" for none."""
     inside = [sub for _, sub in places(schema)]
-    if any("$id" in sub for sub in inside[1:]):
-        return ""  # from there on references are read by another address
+    if any("$id" in sub for sub in inside):
+        return ""  # there references are read by another address
     found = (sub["$ref"] for sub in inside if isinstance(sub.get("$ref"), str))
-    ids = (schema.get("$id"),)
-    return next((one for one in found if _leads_nowhere(schema, one) and one.partition("#")[0] not in ids), "")
+    return next((one for one in found if _leads_nowhere(schema, one)), "")
 
 
 def _leads_nowhere(schema: Schema, reference: str) -> bool:
     if reference.startswith("#"):
-        # The others are names that `$anchor` gives.
-        return reference[1:2] in ("", "/") and resolved(schema, reference) is None
+        # The others are names that `$anchor` gives, or have letters that addresses write otherwise.
+        return reference[1:2] in ("", "/") and "%" not in reference and resolved(schema, reference) is None
     return True
 
 

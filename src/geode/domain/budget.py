@@ -34,9 +34,10 @@ def exhausted(state: State) -> ExhaustedReason | None:
     return "cost_budget" if _too_dear(state) else None
 
 
-def allows(state: State, spent: Spent, at: float) -> bool:
-    """Whether another attempt may be made at the time `at`, after `spent` came on top."""
-    return exhausted(replace(state, now=max(state.now, at), counters=state.counters.charged(spent))) is None
+def later(state: State, spent: Spent, last: Usage, at: float) -> State:
+    """`state` as it is at the time `at`, after calls beside its rounds spent that, the last of them `last`."""
+    counters = state.counters.charged(spent).expecting(last)
+    return replace(state, now=max(state.now, at), counters=counters)
 
 
 def tokens_left(state: State) -> int | None:

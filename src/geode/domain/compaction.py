@@ -65,7 +65,7 @@ def shortened(conversation: Conversation, cut: int, summary: str) -> Conversatio
     """`conversation` with the summary in the place of the turns before `cut`; the last prompt stays in any case."""
     before, after = conversation.turns[:cut], conversation.turns[cut:]
     prompts = () if any(map(_is_prompt, after)) else tuple(filter(_is_prompt, before))[-1:]
-    told = UserTurn((), (Hint("summary", summary_text(before, prompts, with_known_refs(summary, named_in(before)))),))
+    told = UserTurn((), (Hint("summary", with_known_refs(summary_text(before, prompts, summary), named_in(before))),))
     return Conversation((told, *prompts, *after))
 
 

@@ -18,7 +18,9 @@ from geode.domain.usage import Usage
 
 def too_long(state: State, call: CallModel, why: str) -> State:
     """The state after the provider refused `call` for its length: compaction, or the end."""
-    made = state.counters.compactions
+    made, reason = state.counters.compactions, exhausted(state)
+    if reason is not None:
+        return exhaust(state, reason, why=why)
     if not state.terms.can_compact or made >= state.terms.policy.max_compactions:
         return exhaust(state, "context_exhausted", why=why)
     return replace(state, pending=Compact(call, why), counters=replace(state.counters, compactions=made + 1))
@@ -52,8 +54,7 @@ def compacted(state: State, asked: Compact, input: Compacted) -> State:
 def _with_summary(counters: Counters, input: Compacted) -> Counters:
     """A summary is a call like any other. Before the first round it is all that tells how much the next one may take."""
     spent = counters.charged(input.spent)
-    first = counters.last_usage == Usage() and input.conversation is not None
-    return replace(spent, last_usage=input.spent.usage) if first else spent
+    return replace(spent, last_usage=input.last) if counters.last_usage == Usage() else spent
 
 
 def compaction_problem(before: Conversation, after: Conversation) -> str:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from decimal import Decimal
 
 from geode.domain.failures import CallFailure, FailureClass, classify_retry_error, describe
 from geode.domain.loop.actions import CallModel, SwitchModel, Wait
@@ -14,7 +13,6 @@ from geode.domain.loop.outcome import reason_of
 from geode.domain.loop.state import Counters, State
 from geode.domain.loop.switching import with_others
 from geode.domain.retry import Following, GiveUp, NextModel, RetryAfter, after_failure
-from geode.domain.usage import Usage
 from geode.domain.ways_out import way_on
 
 
@@ -42,13 +40,7 @@ def judge_failure(state: State, call: CallModel, input: ModelFailed) -> State:
 def _with_attempt(counters: Counters, failure: CallFailure) -> Counters:
     """What an attempt has taken that came to nothing, the next one may take too: it is expected to be as dear."""
     charged, usage = counters.charged(failure.spent), failure.usage
-    if usage is None or failure.broke_off:
-        return charged
-    return replace(charged, last_usage=max(counters.last_usage, usage, key=_cost))
-
-
-def _cost(usage: Usage) -> tuple[Decimal, int]:
-    return usage.cost_usd or Decimal(0), usage.total_tokens
+    return charged if usage is None or failure.broke_off else charged.expecting(usage)
 
 
 def _asked(state: State) -> str:

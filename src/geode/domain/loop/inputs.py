@@ -13,6 +13,7 @@ from geode.domain.failures import CallFailure
 from geode.domain.reply import AdapterCallResult
 from geode.domain.spent import Spent
 from geode.domain.tools import ToolFacts
+from geode.domain.usage import Usage
 from geode.domain.verdicts import AnswerVerdict, Verdict
 
 
@@ -61,12 +62,16 @@ class Switched:
 
 @dataclass(frozen=True, slots=True)
 class Compacted:
-    """The conversation as it goes on, or None when nobody made it shorter, for the reason `why`. `spent`: what it took."""
+    """The conversation as it goes on, or None when nobody made it shorter, for the reason `why`.
+
+    `spent`: what it took, `last` the last call of it.
+    """
 
     at: float
     conversation: Conversation | None
     why: str = ""
     spent: Spent = Spent()
+    last: Usage = Usage()
 
 
 @dataclass(frozen=True, slots=True)

@@ -21,6 +21,7 @@ from geode.domain.loop.state import OpenRound, State
 from geode.domain.recovery import Recovery, concluded
 from geode.domain.repair import INTERRUPTED
 from geode.domain.rounds import as_decided, refusal
+from geode.domain.spent import BROKEN_OFF
 from geode.domain.tiers import SafetyTier
 from geode.domain.tools import ToolFacts
 from geode.domain.verdicts import Valid, Verdict
@@ -82,16 +83,21 @@ def revived(
         case Suspend():
             return taken_up(state, owner, tools, now, answered, verdicts=verdicts, fallbacks=fallbacks, windows=windows)
         case CallModel() as call:
-            return next_call(bound, replace(call, attempt=call.attempt + 1))
+            return next_call(_in_doubt_of_cost(bound), replace(call, attempt=call.attempt + 1))
         case Wait(seconds, call):
             left = max(0.0, seconds - max(0.0, now - state.now))
             return replace(bound, pending=Wait(left, call))
         case SwitchModel() as pending:
             return bound if pending.to in fallbacks else _not_switched(state, bound, pending)
         case Compact():
-            return bound
+            return _in_doubt_of_cost(bound)
         case RunStage():
             return _reopened(state, bound, answered, _settled(state, tools, reconciled or {}), verdicts or {})
+
+
+def _in_doubt_of_cost(state: State) -> State:
+    """What was asked last may have been worked on, and nobody told what that cost."""
+    return replace(state, counters=state.counters.charged(BROKEN_OFF))
 
 
 def _not_switched(stored: State, bound: State, pending: SwitchModel) -> State:

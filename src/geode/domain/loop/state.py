@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
+from decimal import Decimal
 from typing import Any
 
 from geode.domain.answers import AnswerTerms
@@ -140,6 +141,14 @@ class Counters:
             tool_calls=self.tool_calls + spent.tool_calls,
             broken_off=self.broken_off + spent.broken_off,
         )
+
+    def expecting(self, usage: Usage) -> Counters:
+        """The same, where the next call may take as much as `usage`, if that is dearer than the last one was."""
+        return replace(self, last_usage=max(self.last_usage, usage, key=_dearness))
+
+
+def _dearness(usage: Usage) -> tuple[Decimal, int]:
+    return usage.cost_usd or Decimal(0), usage.total_tokens
 
 
 @dataclass(frozen=True, slots=True)
