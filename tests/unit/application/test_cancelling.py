@@ -24,6 +24,7 @@ from geode.domain.request import AdapterCallRequest
 from geode.domain.script import Reply, Said, Step, calls, fails, hangs, says
 from geode.domain.turns import AssistantTurn, UserTurn
 from geode.domain.usage import Usage
+from geode.events import Spending
 from geode.ports.events import Event, Finished, ModelCalled, ModelReplied, RoundClosed, TextDelta, ToolFinished, ToolStarted
 from geode.ports.model import Emit, TextPart
 from tests.unit.application.rig import (
@@ -324,6 +325,41 @@ async def test_what_was_shown_when_a_model_call_was_stopped_is_in_the_text_and_i
     assert (outcome.text, outcome.usage) == ("It is", Usage(unpriced_calls=1))
     assert [turn for turn in outcome.conversation.turns if isinstance(turn, AssistantTurn)] == []
     assert outcome == outcome_of(replayed(journal))
+
+
+@pytest.mark.parametrize("way", ["stop", "slow stop", "cancel"])
+async def test_a_reply_that_has_come_counts_whatever_is_done_while_it_is_told(way: str) -> None:
+    """Spec section 6: every outcome carries the text so far, usage and cost; section 3: nothing that came is lost."""
+    running: list[asyncio.Task[Outcome]] = []
+
+    async def watch(event: Event) -> None:
+        if isinstance(event, ModelReplied):
+            running[0].cancel() if way == "cancel" else loop.stop()
+            await turns(3 if way == "slow stop" else 0)
+
+    journal, spending = MemoryJournal(), Spending()
+    loop = loop_of(says("The answer is 42."), observe=[spending, watch], journal=journal)
+    running.append(asyncio.create_task(loop.run("go")))
+    if way == "cancel":
+        with pytest.raises(asyncio.CancelledError):
+            await running[0]
+    else:
+        outcome = await running[0]
+        assert (outcome.text, outcome.usage.total_tokens) == ("The answer is 42.", 15)
+        assert outcome == outcome_of(replayed(journal))
+    assert [turn.text for turn in loop.conversation.turns if isinstance(turn, AssistantTurn)] == ["The answer is 42."]
+    assert loop.spent.usage.total_tokens == spending.spent.usage.total_tokens == 15
+
+
+async def test_a_stop_at_the_last_word_keeps_the_reply() -> None:
+    loop = loop_of(says("42."))
+    outcome: Outcome | None = None
+    async for event in loop.stream("go"):
+        if isinstance(event, TextDelta):
+            loop.stop()
+        outcome = event.outcome if isinstance(event, Finished) else outcome
+    assert outcome is not None
+    assert (outcome.text, outcome.usage.total_tokens) == ("42.", 15)
 
 
 async def test_stopping_ends_the_wait_for_a_retry() -> None:

@@ -173,6 +173,7 @@ async def test_a_call_that_takes_too_long_is_tried_again_and_then_fails() -> Non
     assert "no answer within 0.03 s" in outcome.why
     assert "3 attempts" in outcome.why
     assert "Policy(call_timeout_seconds=…)" in outcome.why
+    assert outcome.usage == Usage(unpriced_calls=3), "the provider may have worked on each"
     assert tasks_left() == set()
 
 

@@ -24,7 +24,7 @@ from geode.domain.json_value import dump_json
 from geode.domain.policy import Policy
 from geode.domain.reply import AdapterCallResult, Stop
 from geode.domain.request import Capabilities
-from geode.domain.script import Step, cut, refuses, says
+from geode.domain.script import Step, cut, fails, refuses, says
 from geode.domain.turns import hints_of
 from geode.domain.usage import Usage
 from geode.entrypoints.runtime import Runtime
@@ -174,6 +174,17 @@ async def test_an_answer_beside_a_run_that_does_not_fit_is_asked_for_once_more()
         wrong = await runtime.ask("How many?", response_schema=SCHEMA)
     assert isinstance(wrong.typed, DoesNotFit)
     assert len(twice.requests) == 2
+
+    silent = able(says(" "))
+    async with Runtime(model=silent) as runtime:
+        assert isinstance((await runtime.ask("How many?", response_schema=SCHEMA)).typed, DoesNotFit)
+
+    failing = able(says('{"n": "3"}'), fails(400))
+    async with Runtime(model=failing) as runtime:
+        with pytest.raises(RequestRefused) as caught:
+            await runtime.ask("How many?", response_schema=SCHEMA)
+    assert caught.value.failure is not None
+    assert caught.value.failure.usage == Usage(10, 5, unpriced_calls=1)
 
     never = able(says('{"n": "3"}'))
     async with Runtime(model=never, policy=Policy(answer_repairs=0)) as runtime:

@@ -17,7 +17,7 @@ from geode.adapters.scripted.model import ScriptedModel
 from geode.application.askable import Askable, askable
 from geode.domain.choice import Auto, NoTools
 from geode.domain.compaction import INSTRUCTION
-from geode.domain.content import Image, Owner, Text
+from geode.domain.content import Image, Owner, Text, ToolResult, ToolUseBlock
 from geode.domain.conversation import Conversation
 from geode.domain.errors import AuthenticationError, ModelCallError
 from geode.domain.failures import CallFailure
@@ -27,7 +27,7 @@ from geode.domain.policy import Policy
 from geode.domain.reply import AdapterCallResult
 from geode.domain.request import AdapterCallRequest, Capabilities
 from geode.domain.script import Step, calls, fails, hangs, says
-from geode.domain.turns import AssistantTurn, UserTurn, hints_of
+from geode.domain.turns import AssistantTurn, ToolResultsTurn, UserTurn, hints_of
 from geode.domain.usage import Usage
 from geode.events import Spending
 from geode.ports.events import Notice, Summarised
@@ -246,6 +246,42 @@ async def test_no_attempt_at_a_summary_is_made_that_the_budgets_have_no_room_for
     assert model.requests[1].limits.max_output_tokens == limits.get("max_total_tokens")
 
 
+@pytest.mark.parametrize("at", [Summarised, Notice])
+async def test_a_summary_that_has_come_is_paid_for_whatever_is_done_while_it_is_told(at: type[Any]) -> None:
+    async def watch(event: Any) -> None:
+        if isinstance(event, at):
+            loop.stop()
+            await turns(3)
+
+    spending = Spending()
+    loop = loop_of(TOO_LONG, says("short"), says("done"), policy=POLICY, observe=[spending, watch])
+    outcome = await loop.run("go", conversation=BEFORE)
+    assert outcome.reason == "stopped"
+    assert outcome.usage.total_tokens == loop.spent.usage.total_tokens == spending.spent.usage.total_tokens == 15
+
+
+async def test_each_piece_of_a_summary_is_within_what_is_left_of_the_budgets() -> None:
+    longer = BEFORE.grown(user("c"), said("C"), user("d"), said("D"))
+    tight = replace(POLICY, max_total_tokens=40)
+    model = ScriptedModel(TOO_LONG, TOO_LONG, says("a"), says("a to c"))
+    outcome = await loop_of(model=model, policy=tight).run("go", conversation=longer)
+    assert (outcome.reason, outcome.usage.total_tokens) == ("token_budget", 30)
+    assert [request.limits.max_output_tokens for request in model.requests] == [40, 40, 40, 10]
+    tighter = ScriptedModel(TOO_LONG, TOO_LONG, says("a"))
+    outcome = await loop_of(model=tighter, policy=replace(POLICY, max_total_tokens=30)).run("go", conversation=longer)
+    assert (outcome.reason, outcome.usage.total_tokens, len(tighter.requests)) == ("token_budget", 15, 3)
+
+
+async def test_what_another_model_would_be_told_in_words_the_one_that_is_asked_sums_up() -> None:
+    asked = AssistantTurn((ToolUseBlock("1", "look", {}),))
+    shown = ToolResultsTurn((ToolResult("1", "ok", (Image("image/png", b"\x89PNG\r\n\x1a\n"),)),))
+    before = Conversation((user("look"), asked, shown, said("A red one."), user("b"), said("B")))
+    blind = ScriptedModel(name="blind", capabilities=Capabilities(images="none", media=frozenset()))
+    model = ScriptedModel(TOO_LONG, says("a red one"), says("done"))
+    answered(await loop_of(model=model, policy=POLICY, summariser=askable(blind, "blind")).run("go", conversation=before))
+    assert blind.requests == []
+
+
 async def test_a_summary_that_is_cut_short_is_told_and_counted_as_unknown() -> None:
     for stops in (True, False):
         seen, spending = Recorder(), Spending()
@@ -285,8 +321,10 @@ async def test_a_short_conversation_stays_as_it_is() -> None:
 async def test_what_fails_outside_a_run_is_raised() -> None:
     with pytest.raises(AuthenticationError):
         await loop_of(model=ScriptedModel(fails(401))).compact(BEFORE.grown(user("c"), said("C"), user("d"), said("D")))
-    with pytest.raises(ModelCallError, match=r"^the summary is empty$"):
+    with pytest.raises(ModelCallError, match=r"^the summary is empty$") as caught:
         await loop_of(model=ScriptedModel(says(" ")), policy=POLICY).compact(BEFORE)
+    assert caught.value.failure is not None
+    assert caught.value.failure.usage == Usage(10, 5, unpriced_calls=1), "it was paid for"
 
 
 async def test_a_runtime_lends_what_it_takes() -> None:

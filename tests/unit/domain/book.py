@@ -199,9 +199,9 @@ class Book:
                 self.end("Failed", "model_error") if refused else self.call_model(attempt=1, again=True)
             case ToolsChanged(tools=tools):
                 self.tools = tools
-            case Compacted(conversation=shorter, spent=Spent(usage=usage)):
+            case Compacted(conversation=shorter, spent=Spent(usage=usage), last=last):
                 self.lost.append(usage)
-                self.last = usage if shorter is not None and self.last == Usage() else self.last
+                self.last = last if self.last == Usage() else self.last
                 self.compacted(None if shorter is None else len(shorter.turns))
             case Waited():
                 self.call_model(attempt=self.last_call[2] + 1)
@@ -399,7 +399,9 @@ class Book:
         return self.end("Exhausted", "context_exhausted")
 
     def overflowed(self) -> None:
-        """At most two compactions in a run."""
+        """At most two compactions in a run, and none that no budget has room for."""
+        if reason := self.used_up():
+            return self.end("Exhausted", reason)
         if not self.can_compact or self.compactions >= 2:
             return self.end("Exhausted", "context_exhausted")
         self.compactions += 1

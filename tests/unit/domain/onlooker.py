@@ -322,9 +322,9 @@ class Onlooker:
         usage = self.pick([Usage(), Usage(20, 5, Decimal("0.01"))])
         self.used += usage
         if cut is None:
-            return Compacted(self.now, None, "no idea", Spent(usage))
+            return Compacted(self.now, None, "no idea", Spent(usage), usage)
         summary = UserTurn((Text(f"before input {self.inputs}"),))
-        return Compacted(self.now, Conversation((summary, *turns[cut:])), spent=Spent(usage))
+        return Compacted(self.now, Conversation((summary, *turns[cut:])), spent=Spent(usage), last=self.pick([Usage(), usage]))
 
     def resume(self) -> None:
         """Take the suspended run up again with the same tools: nothing changes but the time."""

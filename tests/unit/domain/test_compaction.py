@@ -131,6 +131,9 @@ def test_a_summary_names_no_stored_result_but_those_that_were_named() -> None:
     after = shortened(talk, 4, f"The pages are {mine}, not {other}.")
     assert f"The pages are {mine}, not (an id that is not known)." in hints_of(after.turns)[0].text
     assert named_in(after.turns) == {mine}
+    named = UserTurn((Document("text/plain", b"hello", f"{other}.txt"),))
+    told = hints_of(shortened(Conversation((named, said("A"), user("b"), said("B"))), 2, "s").turns)[0].text
+    assert told.endswith("to be seen any more: (an id that is not known).txt]"), "a tool may give a document any name"
     again = shortened(after.grown(user("c"), said("C"), user("d")), 5, f"Still {mine}.")
     assert named_in(again.turns) == {mine}
     assert named_in(shortened(talk, 4, "Nothing.").turns) == frozenset()

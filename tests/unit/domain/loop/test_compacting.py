@@ -18,6 +18,7 @@ from geode.domain.loop.resuming import revived
 from geode.domain.loop.state import State
 from geode.domain.loop.step import step
 from geode.domain.policy import Policy
+from geode.domain.reply import Stop
 from geode.domain.spent import Spent
 from geode.domain.turns import AssistantTurn, Turn, UserTurn
 from geode.domain.usage import Usage
@@ -224,13 +225,36 @@ def test_before_the_first_round_the_summary_tells_how_much_the_next_call_may_tak
     """Spec section 6: budgets are checked before the spend; a call is made if one as dear as the last still fits."""
     before = Conversation((user(), AssistantTurn((Text("long ago"),), OWNER)))
     asked = too_long(begun(policy, conversation=before, can_compact=True))
-    after = step(asked, Compacted(2.0, Conversation((SUMMARY, asked.closed.turns[-1])), spent=Spent(usage)))
+    after = step(asked, Compacted(2.0, Conversation((SUMMARY, asked.closed.turns[-1])), spent=Spent(usage), last=usage))
     assert (ending(after).reason if reason else model_call(after).round) == (reason or 1)
+
+
+def test_of_a_summary_by_pieces_the_last_one_tells_it() -> None:
+    """Three pieces of 0.2 dollars each: another call of that kind still fits."""
+    before = Conversation((user(), AssistantTurn((Text("long ago"),), OWNER)))
+    asked = too_long(begun(Policy(max_cost_usd=Decimal(1)), conversation=before, can_compact=True))
+    spent, last = Spent(Usage(30, 3, Decimal("0.6"))), Usage(10, 1, Decimal("0.2"))
+    after = step(asked, Compacted(2.0, Conversation((SUMMARY, asked.closed.turns[-1])), spent=spent, last=last))
+    assert (model_call(after).round, after.counters.usage.cost_usd) == (1, Decimal("0.6"))
+
+
+def test_no_summary_is_asked_for_where_no_budget_has_room_for_one() -> None:
+    """Spec section 6: budgets are checked before the spend."""
+    state = replied(begun(Policy(max_cost_usd=Decimal(1)), can_compact=True), stop=Stop.CONTEXT_EXCEEDED, usage=DEAR)
+    outcome = expect(Exhausted, ending(state))
+    assert (outcome.reason, outcome.usage) == ("cost_budget", DEAR)
+    assert "the window was full" in outcome.why
+
+
+DEAR = Usage(900, 0, Decimal("0.8"))
 
 
 def test_later_the_last_round_tells_it() -> None:
     asked = too_long(measured(policy=Policy(max_total_tokens=1000)))
-    after = step(asked, Compacted(9.0, Conversation((SUMMARY, *asked.closed.turns[-2:])), spent=Spent(Usage(900, 10))))
+    after = step(
+        asked,
+        Compacted(9.0, Conversation((SUMMARY, *asked.closed.turns[-2:])), spent=Spent(Usage(900, 10)), last=Usage(900, 10)),
+    )
     assert model_call(after).round == 3
     assert after.counters.last_usage == Usage(10, 5)
 

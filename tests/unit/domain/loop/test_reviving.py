@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
+from decimal import Decimal
 
 import pytest
 
@@ -11,13 +12,14 @@ from geode.domain.approval import Approve, Grant, Later
 from geode.domain.content import ResultKind, ToolResult
 from geode.domain.errors import CodecError
 from geode.domain.loop.actions import CallModel, Suspend, Wait
-from geode.domain.loop.inputs import StopRequested, TimePassed
+from geode.domain.loop.inputs import ModelFailed, StopRequested, TimePassed
 from geode.domain.loop.resuming import Doubt, in_doubt, revived, to_check_again
 from geode.domain.loop.state import State
 from geode.domain.loop.step import step
 from geode.domain.policy import Policy
 from geode.domain.recovery import Recovery, RecoveryStep
 from geode.domain.tools import ToolFacts
+from geode.domain.usage import Usage
 from geode.domain.verdicts import Invalid, Valid, Verdict
 from tests.unit.domain.builders import (
     OTHER,
@@ -65,6 +67,13 @@ def running(name: str) -> State:
 def test_a_pending_call_is_made_again_and_counts_as_one_more() -> None:
     state = again(begun())
     assert (model_call(state).round, model_call(state).attempt) == (1, 2)
+
+
+def test_what_a_call_that_may_have_left_has_cost_is_unknown_and_not_held_against_the_model() -> None:
+    state = again(begun(Policy(max_cost_usd=Decimal(1))))
+    assert (model_call(state).attempt, state.counters.usage) == (2, Usage(unpriced_calls=1))
+    waiting = step(begun(), ModelFailed(1.0, failure(503), 0.0))
+    assert again(waiting).counters.usage == Usage()
 
 
 def test_calls_that_may_have_left_use_up_the_attempts_of_the_policy() -> None:
