@@ -6,9 +6,9 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 
-from returns.result import Failure, Result
+from returns.result import Result
 
-from geode.adapters.http_json.facts import error_in_body
+from geode.adapters.http_json.answer import decoded
 from geode.adapters.http_json.wire import Accumulator, Body, Wire
 from geode.domain.content import Opaque, Owner, Text, ToolUseBlock
 from geode.domain.failures import CallFailure
@@ -63,7 +63,7 @@ def feed(wire: Wire, events: Iterable[Event]) -> Fed:
 
 def decode(wire: Wire, body: Event) -> Result[AdapterCallResult, CallFailure]:
     """A body, as the adapter over HTTP reads it."""
-    return Failure(error_in_body(body, "req")) if body.get("error") else wire.decode(Body(body, "req"), ME)
+    return decoded(wire, Body(body, "req"), ME)
 
 
 def kinds(reply: AdapterCallResult) -> list[str]:

@@ -528,3 +528,9 @@ def test_words_of_a_server_are_text_that_anybody_can_write() -> None:
     assert (whole.stop_word, whole.route, whole.refusal) == ("\ufffd", "\ufffd", {"type": "refusal", "explanation": "\ufffd"})
     details = decode(MESSAGES, {"content": [], "stop_reason": "refusal", "stop_details": {"category": half}}).unwrap().refusal
     assert details == {"category": "\ufffd"}
+
+
+def test_an_error_that_is_a_text_beside_its_code_keeps_both() -> None:
+    failure = decode(CHAT, {"error": "no credit left", "code": 402}).failure()
+    assert (failure.error_code, failure.message) == ("402", "no credit left (402)")
+    assert classify_retry_error(failure) is FailureClass.BILLING

@@ -25,7 +25,7 @@ def objects(value: object) -> list[Mapping[str, Any]]:
 def reported_error(body: Mapping[str, Any]) -> object:
     """The error that a body or an event reports, nested in it or being all of it; None if it reports none."""
     if isinstance(error := body.get("error"), str) and error:
-        return {"code": body.get("code"), "type": body.get("type"), "message": error}
+        return {"code": body.get("code"), "message": error}
     if body.get("error"):
         return body["error"]
     if "error" in (body.get("type"), body.get("object")):
