@@ -11,6 +11,7 @@ from geode.domain.budget import (
     WRAP_UP_TEXT,
     call_seconds,
     exhausted,
+    later,
     tokens_left,
     why_exhausted,
     wrap_up_cause,
@@ -252,3 +253,20 @@ def test_an_attempt_that_broke_off_without_a_word_of_its_tokens_is_not_held_agai
 
 def done(call_id: str, spent: Spent) -> ToolFinished:
     return ToolFinished(9.0, ok(call_id), spent)
+
+
+def test_what_broke_off_before_the_first_round_counts_as_far_as_it_was_told() -> None:
+    state = begun(Policy(max_cost_usd=Decimal("0.05")))
+    for cost, pending in (("0.05", "Finish"), ("0.04", "CallModel")):
+        told = Usage(10, 5, Decimal(cost), unpriced_calls=1)
+        cut = replace(failure(None, phase="stream"), usage=told, broke_off=True)
+        after = step(step(state, ModelFailed(0.0, cut, 0.0)), Waited(9.0))
+        assert (type(after.pending).__name__, after.counters.usage) == (pending, told)
+
+
+def test_a_run_as_it_is_after_calls_beside_its_rounds() -> None:
+    state = replace(begun(Policy(max_total_tokens=100)), now=3.0)
+    then = later(state, Spent(Usage(30, 3), broken_off=1), Usage(20, 1), 5.0)
+    assert (then.now, then.counters.usage, then.counters.last_usage) == (5.0, Usage(30, 3), Usage(20, 1))
+    assert (then.counters.broken_off, then.pending, tokens_left(then)) == (1, state.pending, 46)
+    assert later(state, Spent(), Usage(), 1.0) == state, "time does not go back"

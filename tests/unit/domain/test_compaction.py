@@ -38,6 +38,7 @@ def test_a_cut_parts_neither_a_call_from_its_result_nor_a_prompt_from_its_answer
     assert cut_points((user("a"), user("b"), said("A"), said("B"))) == ()
     assert cut_points((*round_of("1"), HINT, said("A"))) == (2,)
     assert cut_points((said("A"), user(" "), said("B"), user("b"))) == (3,)
+    assert cut_points((said("A"), user("b"))) == (1,)
     assert cut_points(()) == ()
 
 
