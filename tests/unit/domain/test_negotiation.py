@@ -221,6 +221,42 @@ def test_under_a_budget_a_round_goes_on_only_from_its_own_thinking() -> None:
         assert asked(model, MESSAGES, conversation=talk) is None
 
 
+NO_OBJECT = "a response_schema describes an object at its root: put the value into a property of one"
+
+
+@pytest.mark.parametrize(
+    ("able", "schema", "why"),
+    [
+        ({"schemas": OPENAI}, {"type": "object"}, None),
+        ({"schemas": None}, {"type": "array"}, None),
+        (
+            {"schemas": OPENAI},
+            {"type": "array"},
+            f"p: model m cannot be given a response_schema: {NO_OBJECT}",
+        ),
+        (
+            {"schemas": OPENAI, "schema_barred": "the account is not open for it"},
+            {"type": "object"},
+            "p: model m cannot be given a response_schema: the account is not open for it",
+        ),
+        (
+            {"response_schema": False},
+            {"type": "object"},
+            "p: model m cannot be given a response_schema here; leave it out, and ask for JSON in words",
+        ),
+    ],
+)
+def test_a_schema_that_a_server_does_not_take_is_refused_here(able: Any, schema: Any, why: str | None) -> None:
+    """Spec section 11."""
+    assert asked("m", Capabilities(**{"response_schema": True, **able}), response_schema=schema) == why
+
+
+@pytest.mark.parametrize(("tokens", "taken"), [(0, False), (1, True), (10, True), (11, False), (None, True)])
+def test_more_output_than_a_server_can_be_asked_for_is_refused_here(tokens: int | None, taken: bool) -> None:
+    why = asked("m", Capabilities(most_output=10), limits=Limits(tokens))
+    assert why == (None if taken else f"p: model m takes from 1 to 10 output tokens here, not {tokens}")
+
+
 def test_after_a_summary_a_round_goes_on_without_a_budget_whose_thinking_is_gone() -> None:
     """It was no mistake of the caller's; from the next prompt on the budget holds again."""
     me, model = Owner("p", "claude-sonnet-4-5"), "claude-sonnet-4-5"
@@ -229,7 +265,12 @@ def test_after_a_summary_a_round_goes_on_without_a_budget_whose_thinking_is_gone
     request = AdapterCallRequest(model, Conversation((summary, user(), *rounds)), thinking=ThinkingBudget(1024))
     made = negotiate("p", request, MESSAGES).unwrap()
     assert made.request.thinking is None
-    assert [one.kind for one in made.adjustments] == ["thinking_dropped"]
+    assert [(one.kind, one.text) for one in made.adjustments] == [
+        (
+            "thinking_dropped",
+            f"model {model}: the thinking before its last calls was summarised, so it goes on without a budget",
+        )
+    ]
     after = replace(request, conversation=request.conversation.grown(AssistantTurn((Text("So."),), me), user()))
     again = negotiate("p", after, MESSAGES).unwrap()
     assert (again.request.thinking, again.adjustments) == (ThinkingBudget(1024), ())
