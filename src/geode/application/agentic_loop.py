@@ -9,7 +9,7 @@ from typing import Any, Generic
 from typing_extensions import TypeVar
 
 from geode.application.announcer import Announcer
-from geode.application.asking import Asking
+from geode.application.asking import Asking, limits_of
 from geode.application.auxiliary import with_usage
 from geode.application.compacting import Compaction, compacted
 from geode.application.equipment import Equipment, Surroundings
@@ -37,7 +37,7 @@ from geode.domain.loop.state import State
 from geode.domain.loop.step import begin, step
 from geode.domain.loop.storing import refs_of
 from geode.domain.policy import Policy
-from geode.domain.request import Limits, forced_choice
+from geode.domain.request import forced_choice
 from geode.domain.spent import Spent
 from geode.domain.turns import UserTurn
 from geode.ports import events
@@ -147,8 +147,8 @@ class AgenticLoop(Generic[Value]):
         announcer = Announcer(run_id, around.observers, around.put)
         catalog = self._tools.of_run(run_id, 0).now
         hooking = Hooking(around.hooks, catalog, announcer, policy.tool_timeout_seconds)
-        limits = Limits(policy.max_output_tokens, policy.call_timeout_seconds, policy.idle_timeout_seconds)
-        request = self._asking.request(conversation, catalog, run_id, limits=limits)
+        limits = limits_of(policy)
+        request = self._asking.request(conversation, catalog, run_id)
         cut = cut_for(conversation.turns, policy.compact_keep_rounds)
         tab = Tab(lambda *_: limits)
         try:

@@ -12,10 +12,16 @@ from geode.domain.cache_key import cache_key
 from geode.domain.choice import Auto, ToolChoice
 from geode.domain.content import Owner
 from geode.domain.conversation import Conversation
+from geode.domain.policy import Policy
 from geode.domain.prices import Price
 from geode.domain.request import AdapterCallRequest, Limits
 from geode.domain.thinking import Thinking
 from geode.ports.model import ModelAdapter
+
+
+def limits_of(policy: Policy) -> Limits:
+    """Those of one call beside the rounds of a run."""
+    return Limits(policy.max_output_tokens, policy.call_timeout_seconds, policy.idle_timeout_seconds)
 
 
 def _itself() -> Askable | None:

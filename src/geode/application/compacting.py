@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from dataclasses import dataclass, replace
+from typing import Final
 
 from returns.result import Failure, Result, Success
 
@@ -29,6 +30,8 @@ from geode.ports import events
 from geode.ports.clock import Clock
 from geode.ports.hooks import Veto
 from geode.ports.model import ModelAdapter
+
+_NO_ROOM: Final = "the budgets have no room for a summary"
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,7 +70,8 @@ async def compacted(
     hooking: Hooking,
     tab: Tab,
 ) -> Result[Compaction, NotCompacted]:
-    """The conversation of `request`, which would be asked next, with a summary in the place of what is before `cut`.
+    """The conversation of `request`, which would be asked next, with a summary in the place of what is before `cut`, within
+    the limits that `tab` gives.
 
     By the model that `asking` names for it, which is given the text without tools; else by the one that is asked, with the
     request continued, so that the provider's cache of the beginning holds. A provider's failure is a value.
@@ -81,8 +85,10 @@ async def compacted(
         return Failure(NotCompacted(guarded.why, RequestRefused(guarded.why, None)))
     if refused := _refusal(asking.adapter, replace(guarded, conversation=shortened(whole, cut, "…"))):
         return Failure(NotCompacted(f"what is left could not be sent: {refused}"))
-    other = asking.summariser()
-    if other is not None and (closed := await _closed(other, request.limits.call_timeout_seconds, announcer)):
+    other, limits = asking.summariser(), tab.room()
+    if limits is None:
+        return Failure(NotCompacted(_NO_ROOM))
+    if other is not None and (closed := await _closed(other, limits.call_timeout_seconds, announcer)):
         return Failure(NotCompacted(f"{other.owner.adapter}, which writes summaries, cannot be asked: {closed}"))
     writing = _Writing(asking, other, replace(guarded, streamed=False), policy.retry, clock, announcer, tab)
     written = await writing.of(Conversation(whole.turns[:cut]))
@@ -124,7 +130,7 @@ class _Writing:
         """A reply that can stand for a summary, if the budgets have room for one."""
         limits = self.tab.room()
         if limits is None:
-            return Failure(NotCompacted("the budgets have no room for a summary"))
+            return Failure(NotCompacted(_NO_ROOM))
         target, request = await self._asked(before.grown(UserTurn((Text(INSTRUCTION),))), limits)
         with self.tab.part() as part:
             return await self._told(target, request, part)

@@ -82,16 +82,15 @@ def _with_cost(failure: CallFailure, price: Price | None, *, begun: bool) -> Cal
     told = failure.usage
     charged = told is not None and told.cost_usd is not None
     known = None if told is None else priced(told, price)
-    # Nobody waited for the end of a call that is late, which the provider may have worked on.
-    late = failure.timed_out and failure.phase == "response" and failure.status is None
-    if charged or not (begun or late or failure.phase == "stream"):
+    if charged or not (begun or failure.broke_off or failure.phase == "stream"):
         return replace(failure, usage=known)
     return replace(failure, usage=replace(known or Usage(), unpriced_calls=1), broke_off=True)
 
 
 def _late(seconds: float) -> Result[AdapterCallResult, CallFailure]:
-    way_out = "Policy(call_timeout_seconds=…) or Policy(max_seconds=…)"
-    return Failure(CallFailure(None, "response", f"no answer within {seconds:g} s", timed_out=True, way_out=way_out))
+    """Nobody waited for the end of it, and the provider may have worked on it."""
+    way_out, message = "Policy(call_timeout_seconds=…) or Policy(max_seconds=…)", f"no answer within {seconds:g} s"
+    return Failure(CallFailure(None, "response", message, timed_out=True, way_out=way_out, broke_off=True))
 
 
 def _broken(error: BaseException) -> Result[AdapterCallResult, CallFailure]:

@@ -11,6 +11,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final, TypeAlias, cast
 
+from geode.domain.answer_schema import reference_problem
 from geode.domain.answers import AnswerTerms
 from geode.domain.errors import GeodeError, Misuse
 from geode.domain.json_value import clean_json
@@ -111,11 +112,14 @@ class Wanted:
 
 
 def check_of(schema: Mapping[str, Any], validator: SchemaValidator) -> Check:
-    """Misuse for a schema that is none."""
+    """Misuse for a schema that is none, or that no answer can fit."""
     try:
-        return validator.compile(schema)
+        check = validator.compile(schema)
     except ValueError as error:
         raise Misuse("response-schema", f"response_schema is no JSON Schema: {error}") from None
+    if problem := reference_problem(schema):
+        raise Misuse("response-schema", problem)
+    return check
 
 
 def typed_answer(reply: AdapterCallResult, check: Check) -> TypedAnswer:

@@ -27,8 +27,6 @@ def answer_problem(schema: Mapping[str, Any], profile: SchemaProfile) -> str:
     """Why a server of this kind takes no answer by `schema`; "" where it does."""
     if schema.get("type") != "object":
         return "a response_schema describes an object at its root: put the value into a property of one"
-    if lost := _lost_reference(schema):
-        return f"a response_schema refers to {lost}, which is not in it: put it among its $defs"
     refused = [word for word in schema if word in profile.root_refused]
     if refused:
         return f"a response_schema has no {refused[0]} at its root here: put it into a property"
@@ -36,13 +34,14 @@ def answer_problem(schema: Mapping[str, Any], profile: SchemaProfile) -> str:
     return _closed_problem(schema, profile, form) if profile.answers_closed and form is not None else ""
 
 
-def _lost_reference(schema: Schema) -> str:
-    """A reference that leads out of the schema, which nobody follows, or to nothing in it; "" for none."""
+def reference_problem(schema: Schema) -> str:
+    """Why no answer can fit `schema`, whoever is asked: it refers out of itself, where nobody follows, or to nothing in it."""
     inside = [sub for _, sub in places(schema)]
     if any("$id" in sub for sub in inside):
         return ""  # there references are read by another address
     found = (sub["$ref"] for sub in inside if isinstance(sub.get("$ref"), str))
-    return next((one for one in found if _leads_nowhere(schema, one)), "")
+    lost = next((one for one in found if _leads_nowhere(schema, one)), None)
+    return "" if lost is None else f"a response_schema refers to {lost}, which is not in it: put it among its $defs"
 
 
 def _leads_nowhere(schema: Schema, reference: str) -> bool:

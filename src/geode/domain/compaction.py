@@ -45,20 +45,25 @@ def _may_begin(before: Turn, turn: Turn) -> bool:
 def cut_for(turns: Sequence[Turn], keep_rounds: int, *, or_fewer: bool = False) -> int | None:
     """The latest place from which on there are `keep_rounds` replies of the model, while a reply comes before it; where
     there is none, with `or_fewer` the one after which there are the most of them. None where no cut leaves out any."""
-    replies = [isinstance(turn, AssistantTurn) for turn in turns]
-    useful = [cut for cut in cut_points(turns) if any(replies[:cut])]
-    enough = [cut for cut in useful if sum(replies[cut:]) >= keep_rounds]
-    if enough or not or_fewer:
-        return enough[-1] if enough else None
-    return useful[0] if useful else None
+    useful = _useful_cuts(turns)
+    enough = [cut for cut in useful if sum(map(_is_reply, turns[cut:])) >= keep_rounds]
+    return next(iter(enough[-1:] or (useful[:1] if or_fewer else ())), None)
 
 
 def halfway(turns: Sequence[Turn]) -> int | None:
     """The last place in the first half that leaves out a reply, else the first one after it; None where there is none."""
-    replies = [isinstance(turn, AssistantTurn) for turn in turns]
-    useful = [cut for cut in cut_points(turns) if any(replies[:cut])]
+    useful = _useful_cuts(turns)
     early = [cut for cut in useful if 2 * cut <= len(turns)]
-    return early[-1] if early else next(iter(useful), None)
+    return next(iter(early[-1:] or useful[:1]), None)
+
+
+def _useful_cuts(turns: Sequence[Turn]) -> list[int]:
+    """The places before which there is a reply that can be left out."""
+    return [cut for cut in cut_points(turns) if any(map(_is_reply, turns[:cut]))]
+
+
+def _is_reply(turn: Turn) -> bool:
+    return isinstance(turn, AssistantTurn)
 
 
 def shortened(conversation: Conversation, cut: int, summary: str) -> Conversation:

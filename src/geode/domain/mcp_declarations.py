@@ -102,7 +102,7 @@ def mcp_table(document: Mapping[str, object]) -> tuple[McpTable, tuple[Problem, 
     servers, problems = _tables(mcp.get("servers", {}))
     trusted = mcp.get("trust_projects", [])
     if not _is_texts(trusted):
-        form = 'trust_projects must be a list of folders: ["~/work/site"]'
+        form = 'trust_projects must be a list of folders: ["~/code/site"]'
         problems = [*problems, Problem(("mcp", "trust_projects"), "value", f"{form}, got {toml_kind(trusted)}")]
         trusted = []
     return McpTable(tuple(servers), tuple(cast("list[str]", trusted))), tuple(problems)

@@ -117,6 +117,11 @@ def _held(target: Target, row: ModelRow) -> Iterator[ModelRow]:
 _DASHED_VERSION: Final = re.compile(r"-(\d)-(\d)(?!\d)")
 
 
+def dotted_version(model: str) -> str:
+    """The id of a model of Anthropic's as OpenRouter writes it (wire facts A2)."""
+    return _DASHED_VERSION.sub(r"-\1.\2", model)
+
+
 def _relayed(row: ModelRow) -> Iterator[ModelRow]:
     """The rows of a model behind OpenRouter: what of it is known there (spec section 9).
 
@@ -124,7 +129,7 @@ def _relayed(row: ModelRow) -> Iterator[ModelRow]:
     not assumed. Of the others the window alone is known, and that Anthropic's lose their reasoning to a forced tool
     (wire facts A2). It writes versions with a dot.
     """
-    for name in dict.fromkeys((row.prefix, _DASHED_VERSION.sub(r"-\1.\2", row.prefix))):
+    for name in dict.fromkeys((row.prefix, dotted_version(row.prefix))):
         prefix = f"{_PUBLISHERS[row.maker]}/{name}"
         if row.maker == "openai":
             yield replace(row, prefix=prefix, sampling_at_none=False, effort_beside_tools="any")

@@ -8,10 +8,10 @@ from dataclasses import dataclass, replace
 from decimal import Decimal
 from typing import Final
 
+from geode.domain.models import dotted_version
 from geode.domain.usage import Usage
 
 _DATE: Final = re.compile(r"-(?:latest|\d{8}|\d{4}-\d{2}-\d{2})$")
-_DOTTED: Final = re.compile(r"(?<=\d)\.(?=\d)")
 _MILLION: Final = 1_000_000
 
 
@@ -42,8 +42,8 @@ def price_of(model: str, prices: Mapping[str, Price]) -> Price | None:
     such a one may cost ten times as much.
     """
     names = (model, _DATE.sub("", model))
-    dashed = (_DOTTED.sub("-", name) for name in names if name.startswith("claude-"))
-    return next((prices[name] for name in (*names, *dashed) if name in prices), None)
+    dotted = {dotted_version(name): price for name, price in prices.items() if name.startswith("claude-")}
+    return next((known[name] for known in (prices, dotted) for name in names if name in known), None)
 
 
 def cost_of(usage: Usage, price: Price) -> Decimal | None:

@@ -66,7 +66,7 @@ def way_on(failure: CallFailure, *, chained: bool = False) -> str:
 def of_unknown_model(failure: CallFailure, model: str, known: Iterable[str], namespace: str) -> CallFailure:
     """The failure of a server that has no such model: it names the model, and those of the `known` ones that look like it,
     by the ids under which they are asked for: those of a relay in its `namespace`."""
-    if classify_retry_error(failure) not in _REFUSALS or allows_nobody(failure) or not _is_unknown_model(failure):
+    if classify_retry_error(failure) not in _REFUSALS or not _is_unknown_model(failure):
         return failure
     message = failure.message if model in failure.message else f'model "{model}" not found: {failure.message}'
     close = closest(model, (name for name in known if name[-1:] not in ("-", "/") and name != model))
@@ -114,8 +114,10 @@ def _reset(failure: CallFailure) -> str:
 
 
 def _is_unknown_model(failure: CallFailure) -> bool:
-    """By code, or the 404 of a server that names no other thing that is missing."""
+    """By code, or the 404 of a server that names no other thing that is missing, nor says that nobody serves it so."""
     if provider_code(failure) in _UNKNOWN_MODEL_CODES or failure.error_type in _UNKNOWN_MODEL_CODES:
         return True
+    if lacks_endpoint(failure) or allows_nobody(failure):
+        return False
     said = failure.message
     return effective_status(failure) == 404 and ("model" in said.lower() or said.lower().startswith("no endpoints found for "))

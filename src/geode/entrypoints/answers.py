@@ -10,7 +10,7 @@ from typing import Any, cast
 import typing_extensions
 
 from geode.application.structured import Wanted
-from geode.domain.answer_schema import answer_problem
+from geode.domain.answer_schema import answer_problem, reference_problem
 from geode.domain.answers import answer_terms
 from geode.domain.errors import Misuse
 from geode.domain.json_value import clean_json
@@ -58,6 +58,6 @@ def _wanted(schema: Mapping[str, Any], validator: SchemaValidator, convert: Any)
         check = validator.compile(schema)
     except ValueError as error:
         raise Misuse("answer-schema", f"the mapping of answer= is no JSON Schema: {error}") from None
-    if problem := answer_problem(schema, PLAIN):
+    if problem := answer_problem(schema, PLAIN) or reference_problem(schema):
         raise Misuse("answer-schema", f"answer=: {problem}")
     return Wanted(schema, check, convert, answer_terms(schema))

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Final, Generic, Protocol, Self, Unpack, o
 
 from geode.application.agentic_loop import AgenticLoop, Value
 from geode.application.announcer import Announcer
-from geode.application.asking import Asking
+from geode.application.asking import Asking, limits_of
 from geode.application.auxiliary import Served, run_with_retry_policy, text_call, typed_call
 from geode.application.compacting import Compaction
 from geode.application.equipment import Surroundings
@@ -23,7 +23,6 @@ from geode.domain.conversation import Conversation
 from geode.domain.errors import Misuse
 from geode.domain.loop.outcome import Outcome, TypedOutcome
 from geode.domain.policy import Policy
-from geode.domain.request import Limits
 from geode.domain.toolkits import ChooseToolkits, Toolkits
 from geode.domain.turns import UserTurn
 from geode.entrypoints.preparing import checked_toolkit, prepare, say_what_is_denied
@@ -174,12 +173,13 @@ class _Sessions(Generic[Value]):
         prepared = self._prepared
         helper = self._models.askable(self._models.helper(role), self.opened)
         policy, asked = prepared.policy, (conversation or Conversation()).grown(UserTurn(items_of(text)))
-        limits = Limits(policy.max_output_tokens, policy.call_timeout_seconds, policy.idle_timeout_seconds)
         run_id = prepared.around.new_run_id()
         announcer = Announcer(run_id, prepared.around.observers, None)
 
         async def served(conversation: Conversation) -> Served:
-            ask = text_call(conversation, system=system, limits=limits, response_schema=response_schema, affinity=run_id)
+            ask = text_call(
+                conversation, system=system, limits=limits_of(policy), response_schema=response_schema, affinity=run_id
+            )
             clock = prepared.around.clock
             return await run_with_retry_policy(helper, ask, clock=clock, policy=policy.retry, announcer=announcer)
 

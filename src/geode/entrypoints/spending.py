@@ -11,7 +11,6 @@ from geode.domain.usage import Usage, dollars
 from geode.entrypoints.cli.words import counted
 from geode.ports.events import (
     Aborted,
-    CallDelta,
     Event,
     Finished,
     ModelCalled,
@@ -19,8 +18,6 @@ from geode.ports.events import (
     ModelReplied,
     Nested,
     Summarised,
-    TextDelta,
-    ThinkingDelta,
 )
 
 
@@ -64,8 +61,8 @@ class Spending:
 
     def __init__(self) -> None:
         self._by_model: dict[tuple[str, str], Spent] = {}
-        # By run, what was asked last and whether some of its reply has come: runs may go on at the same time.
-        self._open: dict[str, tuple[tuple[str, str], bool]] = {}
+        # By run, what was asked last and has not ended: runs may go on at the same time.
+        self._open: dict[str, tuple[str, str]] = {}
         self.conversation_tokens: int | None = None
 
     @property
@@ -81,18 +78,15 @@ class Spending:
     def __call__(self, event: Event) -> None:
         match event:
             case ModelCalled(run_id=run, adapter=adapter, model=model):
-                self._failed(run, None)
-                self._open[run] = ((adapter, model), False)
-            case TextDelta(run_id=run) | ThinkingDelta(run_id=run) | CallDelta(run_id=run):
-                if run in self._open:
-                    self._open[run] = (self._open[run][0], True)
+                self._open[run] = (adapter, model)
             case ModelReplied(run_id=run, usage=usage):
                 self._add(run, Spent(replies=1, usage=priced(usage, None)))
                 self.conversation_tokens = usage.total_tokens or None
             case Summarised(adapter=adapter, model=model, usage=usage, why=why):
-                self._summarised((adapter, model), usage, failed=bool(why))
+                self._count((adapter, model), _failed(usage) if why else Spent(replies=1, usage=priced(usage, None)))
+                self.conversation_tokens = None  # the conversation is another one now
             case ModelFailed(run_id=run, usage=usage):
-                self._failed(run, usage)
+                self._add(run, _failed(usage))
             case Finished(run_id=run, outcome=Stopped()) | Aborted(run_id=run):
                 self._add(run, Spent(cut_short=1))
             case Nested(event=inner):
@@ -103,35 +97,19 @@ class Spending:
             case _:
                 pass
 
-    def _summarised(self, name: tuple[str, str], usage: Usage, *, failed: bool) -> None:
-        """Count a call beside the rounds, after which the conversation is another one."""
-        if usage == Usage():
-            return  # it failed and nothing was told of it
-        one = Spent(failed=1, usage=usage) if failed else Spent(replies=1, usage=priced(usage, None))
-        if failed and not usage.total_tokens and usage.cost_usd is None:
-            one = Spent(cut_short=1)
-        self._by_model[name] = self._by_model.get(name, Spent()) + one
-        self.conversation_tokens = None
-
     def cut_off(self) -> None:
         """Nothing more comes of any run. Providers may have worked on what was asked, whether or not any of it came."""
         for run in tuple(self._open):
             self._add(run, Spent(cut_short=1))
 
-    def _failed(self, run: str, usage: Usage | None) -> None:
-        """An attempt that got no word has cost nothing; one whose reply broke off may have."""
-        begun = self._open.get(run, (("", ""), False))[1]
-        told = usage is not None and (usage.total_tokens or usage.cost_usd is not None)
-        if usage is not None and told:
-            self._add(run, Spent(failed=1, usage=priced(usage, None)))
-        elif begun or usage is not None:
-            self._add(run, Spent(cut_short=1))
-        self._open.pop(run, None)
-
     def _add(self, run: str, more: Spent) -> None:
-        asked, _ = self._open.pop(run, (None, False))
+        asked = self._open.pop(run, None)
         if asked is not None:
-            self._by_model[asked] = self._by_model.get(asked, Spent()) + more
+            self._count(asked, more)
+
+    def _count(self, name: tuple[str, str], more: Spent) -> None:
+        if more != Spent():
+            self._by_model[name] = self._by_model.get(name, Spent()) + more
 
     def lines(self) -> Iterator[str]:
         """One line for each model, and one for all where there are several."""
@@ -141,6 +119,14 @@ class Spending:
             yield _line(f"{adapter} {model}", one)
         if len(self._by_model) > 1:
             yield _line("all", self.spent)
+
+
+def _failed(usage: Usage | None) -> Spent:
+    """What came to nothing: a call that got no word has cost nothing, one that broke off what was told, or who knows."""
+    if usage is None or usage == Usage():
+        return Spent()
+    told = usage.total_tokens or usage.cost_usd is not None
+    return Spent(failed=1, usage=priced(usage, None)) if told else Spent(cut_short=1)
 
 
 def _line(who: str, one: Spent) -> str:

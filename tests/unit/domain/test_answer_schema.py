@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from geode.domain.answer_schema import answer_name, answer_problem, is_strict, sent_answer
+from geode.domain.answer_schema import answer_name, answer_problem, is_strict, reference_problem, sent_answer
 from geode.domain.schema_profile import ANTHROPIC, GLM, OPENAI, PLAIN
 
 CLOSED: dict[str, Any] = {
@@ -54,7 +54,7 @@ def test_an_answer_is_an_object_and_no_union_at_its_root(schema: dict[str, Any],
 )
 def test_a_reference_that_leads_nowhere_is_told_before_anything_is_asked(more: dict[str, Any], lost: str) -> None:
     said = f"a response_schema refers to {lost}, which is not in it: put it among its $defs" if lost else ""
-    assert answer_problem({"type": "object", **more}, PLAIN) == said
+    assert reference_problem({"type": "object", **more}) == said
 
 
 def test_a_server_says_itself_what_it_refuses_at_the_root() -> None:

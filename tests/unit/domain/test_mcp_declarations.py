@@ -37,7 +37,7 @@ def test_a_table_is_a_server_with_its_fields() -> None:
         """
         [mcp]
         config = "mcp.json"
-        trust_projects = ["~/work/site"]
+        trust_projects = ["~/code/site"]
         [mcp.servers.files]
         command = ["npx", "-y", "files"]
         cwd = "/srv"
@@ -57,7 +57,7 @@ def test_a_table_is_a_server_with_its_fields() -> None:
         """
     )
     assert problems == []
-    assert table.trust_projects == ("~/work/site",)
+    assert table.trust_projects == ("~/code/site",)
     files, docs = table.servers
     assert server(files) == McpServer(
         "files",
@@ -153,7 +153,7 @@ def test_what_is_wrong_is_told_with_its_path(text: str, at: str, kind: str, said
 @pytest.mark.parametrize(("value", "got"), [("'~'", "text"), ("[5]", "a list"), ("{}", "a table")])
 def test_trusted_projects_are_a_list_of_folders(value: str, got: str) -> None:
     table, problems = of_toml(f"[mcp]\ntrust_projects = {value}\n[mcp.servers.a]\ncommand = ['a']")
-    said = f'trust_projects must be a list of folders: ["~/work/site"], got {got}'
+    said = f'trust_projects must be a list of folders: ["~/code/site"], got {got}'
     assert problems == [(("mcp", "trust_projects"), "value", said)]
     assert (table.trust_projects, len(table.servers)) == ((), 1)
 

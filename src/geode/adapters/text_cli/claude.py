@@ -13,13 +13,7 @@ from returns.result import Failure, Success
 
 from geode.adapters.http_json.reading import amount, mapping, number, objects, string
 from geode.adapters.text_cli.process import Event, Folder, Invocation, Ran
-from geode.adapters.text_cli.programs import (
-    Answer,
-    Asked,
-    TextProgram,
-    common_problem,
-    not_asked,
-)
+from geode.adapters.text_cli.programs import Answer, Asked, TextProgram, common_problem, not_asked
 from geode.domain.content import Text
 from geode.domain.failures import CallFailure
 from geode.domain.json_value import dump_json

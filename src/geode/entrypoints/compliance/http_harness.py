@@ -24,6 +24,11 @@ class HttpHarness(SendingHarness):
 
     stream_type: ClassVar[str] = "text/event-stream"
 
+    def __init_subclass__(cls) -> None:
+        super().__init_subclass__()
+        if cls.streams and cls.stream is HttpHarness.stream:
+            raise TypeError(f"{cls.__name__} declares streams = True and does not say how: override stream()")
+
     @abstractmethod
     def adapter(self, base_url: str) -> ModelAdapter:
         """The adapter, built as its users build it, for a server at `base_url`."""
@@ -37,8 +42,8 @@ class HttpHarness(SendingHarness):
         return {"error": {"message": message, "code": code}}
 
     def stream(self, reply: Mapping[str, Any]) -> Sequence[bytes]:
-        """The pieces of a streamed 200 that says `reply`, its text in several of them. Needed where `streams` is True."""
-        raise NotImplementedError(f"{type(self).__name__} declares streams = True and does not say how: override stream()")
+        """The pieces of a streamed 200 that says `reply`, its text in several of them. Asked only where `streams` is said."""
+        raise AssertionError("a server that does not stream was to stream")
 
     def asks_stream(self, body: Mapping[str, Any]) -> bool:
         """Whether the request asks for a streamed answer."""

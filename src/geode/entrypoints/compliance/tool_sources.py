@@ -36,6 +36,11 @@ class ToolSourceHarness(ABC):
     hangs: ClassVar[Called | None] = None
     changes: ClassVar[bool] = False
 
+    def __init_subclass__(cls) -> None:
+        super().__init_subclass__()
+        if cls.changes and cls.change is ToolSourceHarness.change:
+            raise TypeError(f"{cls.__name__} declares changes = True and does not say how: override change()")
+
     @abstractmethod
     def source(self) -> AbstractAsyncContextManager[ToolSource]:
         """A new source of the same tools each time, with whatever it needs for as long as the block lasts."""
@@ -46,7 +51,7 @@ class ToolSourceHarness(ABC):
 
     async def change(self, source: ToolSource) -> None:
         """Make the tools of the last source others; asked only where `changes` is said."""
-        raise NotImplementedError(f"{type(self).__name__} declares changes = True and does not say how: override change()")
+        raise AssertionError("tools that do not change were to be changed")
 
 
 class ToolSourceContract(Contract):

@@ -38,6 +38,7 @@ from tests.unit.domain.builders import (
 )
 
 SUMMARY = UserTurn((Text("What was before: two rooms were measured."),))
+DEAR = Usage(900, 0, Decimal("0.8"))
 
 
 def too_long(state: State) -> State:
@@ -244,9 +245,6 @@ def test_no_summary_is_asked_for_where_no_budget_has_room_for_one() -> None:
     outcome = expect(Exhausted, ending(state))
     assert (outcome.reason, outcome.usage) == ("cost_budget", DEAR)
     assert "the window was full" in outcome.why
-
-
-DEAR = Usage(900, 0, Decimal("0.8"))
 
 
 def test_later_the_last_round_tells_it() -> None:
