@@ -84,7 +84,8 @@ class Spending:
                 self.conversation_tokens = usage.total_tokens or None
             case Summarised(adapter=adapter, model=model, usage=usage, why=why):
                 self._count((adapter, model), _failed(usage) if why else Spent(replies=1, usage=priced(usage, None)))
-                self.conversation_tokens = None  # the conversation is another one now
+                if not why:
+                    self.conversation_tokens = None  # the conversation is another one now
             case ModelFailed(run_id=run, usage=usage):
                 self._add(run, _failed(usage))
             case Finished(run_id=run, outcome=Stopped()) | Aborted(run_id=run):

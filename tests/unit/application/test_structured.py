@@ -134,6 +134,8 @@ def test_without_a_value_an_error_says_why(answer: DoesNotFit | Declined | Trunc
 def test_a_schema_that_is_none_is_misuse() -> None:
     with pytest.raises(Misuse, match=r"response_schema is no JSON Schema: /type.*\[response-schema\]"):
         check_of({"type": "objekt"}, JsonschemaValidator())
+    with pytest.raises(Misuse, match="a response_schema refers to #/none, which is not in it"):
+        check_of({"properties": {"a": {"$ref": "#/none"}}}, JsonschemaValidator())
 
 
 # ---- Runtime.ask ---------------------------------------------------------------------------------
