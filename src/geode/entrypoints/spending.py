@@ -11,6 +11,7 @@ from geode.domain.usage import Usage, dollars
 from geode.entrypoints.cli.words import counted
 from geode.ports.events import (
     Aborted,
+    CallDelta,
     Event,
     Finished,
     ModelCalled,
@@ -18,6 +19,8 @@ from geode.ports.events import (
     ModelReplied,
     Nested,
     Summarised,
+    TextDelta,
+    ThinkingDelta,
 )
 
 
@@ -61,8 +64,8 @@ class Spending:
 
     def __init__(self) -> None:
         self._by_model: dict[tuple[str, str], Spent] = {}
-        # By run, what was asked last and has not ended: runs may go on at the same time.
-        self._open: dict[str, tuple[str, str]] = {}
+        # By run, what was asked last and whether some of its reply has come: runs may go on at the same time.
+        self._open: dict[str, tuple[tuple[str, str], bool]] = {}
         self.conversation_tokens: int | None = None
 
     @property
@@ -78,7 +81,11 @@ class Spending:
     def __call__(self, event: Event) -> None:
         match event:
             case ModelCalled(run_id=run, adapter=adapter, model=model):
-                self._open[run] = (adapter, model)
+                self._broke(run, None)
+                self._open[run] = ((adapter, model), False)
+            case TextDelta(run_id=run) | ThinkingDelta(run_id=run) | CallDelta(run_id=run):
+                if run in self._open:
+                    self._open[run] = (self._open[run][0], True)
             case ModelReplied(run_id=run, usage=usage):
                 self._add(run, Spent(replies=1, usage=priced(usage, None)))
                 self.conversation_tokens = usage.total_tokens or None
@@ -87,7 +94,7 @@ class Spending:
                 if not why:
                     self.conversation_tokens = None  # the conversation is another one now
             case ModelFailed(run_id=run, usage=usage):
-                self._add(run, _failed(usage))
+                self._broke(run, usage)
             case Finished(run_id=run, outcome=Stopped()) | Aborted(run_id=run):
                 self._add(run, Spent(cut_short=1))
             case Nested(event=inner):
@@ -103,8 +110,13 @@ class Spending:
         for run in tuple(self._open):
             self._add(run, Spent(cut_short=1))
 
+    def _broke(self, run: str, usage: Usage | None) -> None:
+        """The attempt came to nothing: without a word told of it, it has cost nothing unless some of its reply had come."""
+        _, begun = self._open.get(run, (None, False))
+        self._add(run, Spent(cut_short=int(begun)) if usage is None else _failed(usage))
+
     def _add(self, run: str, more: Spent) -> None:
-        asked = self._open.pop(run, None)
+        asked, _ = self._open.pop(run, (None, False))
         if asked is not None:
             self._count(asked, more)
 
@@ -122,9 +134,9 @@ class Spending:
             yield _line("all", self.spent)
 
 
-def _failed(usage: Usage | None) -> Spent:
-    """What came to nothing: a call that got no word has cost nothing, one that broke off what was told, or who knows."""
-    if usage is None or usage == Usage():
+def _failed(usage: Usage) -> Spent:
+    """What came to nothing counts as far as it was told; one of which only that is known is cut short."""
+    if usage == Usage():
         return Spent()
     told = usage.total_tokens or usage.cost_usd is not None
     return Spent(failed=1, usage=priced(usage, None)) if told else Spent(cut_short=1)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Self
 
 from geode.domain.script import Step
 from geode.entrypoints.compliance.harness import SendingHarness
@@ -24,10 +24,10 @@ class HttpHarness(SendingHarness):
 
     stream_type: ClassVar[str] = "text/event-stream"
 
-    def __init_subclass__(cls) -> None:
-        super().__init_subclass__()
+    def __new__(cls, *given: object) -> Self:
         if cls.streams and cls.stream is HttpHarness.stream:
             raise TypeError(f"{cls.__name__} declares streams = True and does not say how: override stream()")
+        return super().__new__(cls)
 
     @abstractmethod
     def adapter(self, base_url: str) -> ModelAdapter:

@@ -6,7 +6,7 @@ import asyncio
 from abc import ABC, abstractmethod
 from collections.abc import AsyncIterator, Mapping
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
-from typing import Any, ClassVar, Final, TypeAlias
+from typing import Any, ClassVar, Final, Self, TypeAlias
 
 import pytest
 
@@ -36,10 +36,10 @@ class ToolSourceHarness(ABC):
     hangs: ClassVar[Called | None] = None
     changes: ClassVar[bool] = False
 
-    def __init_subclass__(cls) -> None:
-        super().__init_subclass__()
+    def __new__(cls, *given: object) -> Self:
         if cls.changes and cls.change is ToolSourceHarness.change:
             raise TypeError(f"{cls.__name__} declares changes = True and does not say how: override change()")
+        return super().__new__(cls)
 
     @abstractmethod
     def source(self) -> AbstractAsyncContextManager[ToolSource]:
